@@ -1,0 +1,49 @@
+"""From a completion to its program: Markdown code block extraction."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+
+_FENCE = re.compile(r"^ {0,3}(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^\r\n]*)$")
+
+
+def code_blocks(completion: str) -> Iterator[tuple[str, str]]:
+    """The fenced code blocks of a Markdown text, as (language tag in lower case, text), in order.
+
+    Follows CommonMark 0.31 section 4.5: a block ends with a fence at least as long as the one that opened it, or with
+    the text.
+    """
+    fence, tag, lines = "", "", list[str]()
+    for line in completion.splitlines():
+        match = _FENCE.match(line)
+        if not fence:
+            if match and not (match["fence"][0] == "`" and "`" in match["info"]):
+                fence, tag, lines = match["fence"], _tag(match["info"]), []
+        elif match and match["fence"].startswith(fence) and not match["info"].strip():
+            yield tag, _join(lines)
+            fence = ""
+        else:
+            lines.append(line)
+    if fence and lines:
+        yield tag, _join(lines)
+
+
+def extract_program(completion: str, tags: Collection[str]) -> str | None:
+    """The program in `completion`: its last block tagged with one of `tags`, else its last block, else None.
+
+    The last, because models reason in drafts and end with their answer. A blank block is no program.
+    """
+    blocks = [(tag, text) for tag, text in code_blocks(completion) if text.strip()]
+    tagged = [text for tag, text in blocks if tag in tags]
+    texts = tagged or [text for _, text in blocks]
+    return texts[-1] if texts else None
+
+
+def _tag(info: str) -> str:
+    words = info.split()
+    return words[0].strip("{}.").lower() if words else ""
+
+
+def _join(lines: list[str]) -> str:
+    return "\n".join(lines) + "\n" if lines else ""

@@ -1,0 +1,32 @@
+"""The errors that people see: one line that says what failed, what was tried and what to run next."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class AgnosticsError(Exception):
+    """An expected failure. `agn` prints its message on one line, without a traceback, and exits with `exit_code`."""
+
+    exit_code = 1
+
+
+class UsageError(AgnosticsError):
+    """The command, the configuration or an input file is wrong."""
+
+    exit_code = 2
+
+
+class MissingRequirement(AgnosticsError):
+    """The environment lacks something; the message names the command that mends it."""
+
+    exit_code = 3
+
+
+def unknown(what: str, name: str, known: Iterable[str]) -> UsageError:
+    """The error for a name that nothing answers to, with the nearest name that something does."""
+    choices = sorted(known)
+    close = difflib.get_close_matches(name, choices, n=1, cutoff=0.5)
+    hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(choices) or 'none'}"
+    return UsageError(f"unknown {what} {name!r}; {hint}")

@@ -1,0 +1,91 @@
+"""What a program is asked to do: a statement, its tests, how outputs are compared, and the limits."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+
+class Frozen(BaseModel):
+    """Immutable data that refuses unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Limits(Frozen):
+    """What one program may use. Times are in seconds of its own time: waiting for a processor is not counted."""
+
+    compile_s: Annotated[float, Field(gt=0, le=3600)] = 30.0
+    run_s: Annotated[float, Field(gt=0, le=3600)] = 5.0
+    memory_mb: Annotated[int, Field(ge=16, le=1 << 20)] = 512
+    output_bytes: Annotated[int, Field(gt=0, le=1 << 30)] = 5_000_000
+    processes: Annotated[int, Field(ge=1, le=4096)] = 64
+
+
+class LimitOverrides(Frozen):
+    """The limits that a language or a task sets; `None` leaves the one below in force."""
+
+    compile_s: Annotated[float | None, Field(gt=0, le=3600)] = None
+    run_s: Annotated[float | None, Field(gt=0, le=3600)] = None
+    memory_mb: Annotated[int | None, Field(ge=16, le=1 << 20)] = None
+    output_bytes: Annotated[int | None, Field(gt=0, le=1 << 30)] = None
+    processes: Annotated[int | None, Field(ge=1, le=4096)] = None
+
+    def over(self, base: Limits) -> Limits:
+        """`base` with every limit that is set here replaced."""
+        return base.model_copy(update=self.model_dump(exclude_none=True))
+
+
+class Test(Frozen):
+    """One input and the output expected for it."""
+
+    __test__ = False  # not a pytest class
+
+    input: str
+    output: str
+
+
+class Checker(Frozen):
+    """A program that judges outputs: run as `execute input output expected`; exit status 0 accepts, 1 rejects."""
+
+    language: str
+    program: str
+    limits: LimitOverrides = LimitOverrides()
+
+
+class Comparison(Frozen):
+    """How an output is held against the expected one, on bytes.
+
+    `tokens`: split on ASCII white space, equal one by one, none left over. `lines`: trailing white space and final
+    blank lines are ignored. `exact`: every byte. `floats`: as `tokens`, but where the expected token is a float, within
+    `absolute` or `relative` tolerance. `checker`: another program decides.
+    """
+
+    mode: Literal["tokens", "lines", "exact", "floats", "checker"] = "tokens"
+    absolute: Annotated[float, Field(ge=0)] = 1e-6
+    relative: Annotated[float, Field(ge=0)] = 1e-6
+    checker: Checker | None = None
+
+    @model_validator(mode="after")
+    def _checker_is_given_where_needed(self) -> Self:
+        if (self.mode == "checker") != (self.checker is not None):
+            raise ValueError("compare.checker is required by mode 'checker' and by no other")
+        return self
+
+
+class Task(Frozen):
+    """A problem: what a program should do, and the examples that decide whether it does."""
+
+    id: str
+    statement: str = ""
+    tests: Annotated[tuple[Test, ...], Field(min_length=1)]
+    compare: Comparison = Comparison()
+    limits: LimitOverrides = LimitOverrides()
+    kind: str | None = None
+    """The family that the task belongs to, for tables and for reference programs."""
+    parameters: dict[str, int | str] = {}
+    """The constants of this task within its kind."""
+    tags: tuple[str, ...] = ()
+    difficulty: str | None = None
+    metadata: dict[str, Any] = {}

@@ -1,0 +1,98 @@
+"""The outcome of running one program against one task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Verdict(StrEnum):
+    """What can be said of a program; members stand in order of precedence."""
+
+    SANDBOX_ERROR = "sandbox_error"
+    NO_PROGRAM = "no_program"
+    COMPILE_ERROR = "compile_error"
+    MEMORY_LIMIT = "memory_limit"
+    OUTPUT_LIMIT = "output_limit"
+    TIME_LIMIT = "time_limit"
+    RUNTIME_ERROR = "runtime_error"
+    WRONG_ANSWER = "wrong_answer"
+    ACCEPTED = "accepted"
+    SKIPPED = "skipped"
+
+
+PRECEDENCE = {verdict: rank for rank, verdict in enumerate(Verdict)}
+
+
+def overall(verdicts: Iterable[Verdict]) -> Verdict:
+    """The verdict of a program from those of its tests: the first in order of precedence.
+
+    Raises ValueError when there is no verdict: a task with no tests is an error, never a pass.
+    """
+    return min(verdicts, key=PRECEDENCE.__getitem__)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Where the output first leaves the expected one: a token (or line) index, a byte offset, and what stands there."""
+
+    index: int
+    offset: int
+    expected: str
+    actual: str
+
+
+@dataclass(frozen=True, slots=True)
+class TestResult:
+    """What one test did. Times in milliseconds, memory in MiB; outputs are cut for storage (`truncated`)."""
+
+    __test__ = False  # not a pytest class
+
+    verdict: Verdict
+    wall_ms: float = 0.0
+    cpu_ms: float = 0.0
+    peak_mb: float = 0.0
+    exit_code: int | None = None
+    signal: int | None = None
+    stdout: str = ""
+    stderr: str = ""
+    truncated: bool = False
+    difference: Difference | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CompileResult:
+    """What the compiler did. `message` holds its output, cut for storage (`truncated`)."""
+
+    ok: bool
+    wall_ms: float
+    cpu_ms: float
+    peak_mb: float
+    exit_code: int | None
+    signal: int | None
+    message: str
+    truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """The outcome of one program against one task. `program` is None when the completion held none."""
+
+    task_id: str
+    language: str
+    program: str | None
+    verdict: Verdict
+    tests: tuple[TestResult, ...]
+    compile: CompileResult | None
+    sandbox: str
+    attempts: int
+    wall_ms: float
+    unenforced: tuple[str, ...] = ()
+    """The limits that this sandbox could not enforce on this machine."""
+    error: str | None = None
+    """Why the sandbox failed, where the verdict is `sandbox_error`."""
+
+    @property
+    def accepted(self) -> bool:
+        return self.verdict is Verdict.ACCEPTED

@@ -1,0 +1,12 @@
+"""The Fortran language pack: `language.yaml`, and right programs in `reference/`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from agnostics import Language, hookimpl
+
+
+@hookimpl
+def agn_languages() -> list[Language]:
+    return [Language.from_folder(Path(__file__).parent, name="fortran")]
