@@ -1,0 +1,88 @@
+"""The command `agn`: nouns with a default verb, one file per command, imported when it is used."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import Any
+
+import click
+
+from agnostics.errors import AgnosticsError, unknown
+
+COMMANDS = {
+    "bench": "Measure the parts on this machine.",
+    "datasets": "List and show dataset adapters.",
+    "db": "Check and upgrade the results database.",
+    "doctor": "Say what is here, what is missing and how to mend it.",
+    "eval": "Measure pass@k of a model.",
+    "languages": "List, show and check languages.",
+    "model": "Make the starter model.",
+    "plugins": "List and check plugins.",
+    "results": "Ask the results database.",
+    "run": "Train a model by running what it writes.",
+    "verify": "Verify a stream of programs.",
+}
+"""Our own commands with their one-line help: each is `command` in the module of its name beside this file."""
+
+
+class LazyGroup(click.Group):
+    """A group whose own commands are imported when they are used, so that `agn --help` stays instant."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*COMMANDS, *super().list_commands(ctx)})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return super().get_command(ctx, cmd_name)
+        command = import_module(f"agnostics.cli.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and args[0] not in self.list_commands(ctx):
+            raise unknown("command", args[0], self.list_commands(ctx))
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        theirs = {name: command.get_short_help_str() for name, command in self.commands.items()}
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted({**theirs, **COMMANDS}.items()))
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="agnostics", prog_name="agn")
+@click.option("--no-plugins", is_flag=True, help="Load no plugin at all.")
+def agn(no_plugins: bool) -> None:
+    """Teach any language model to program in any language, by running what it writes."""
+    if no_plugins:
+        os.environ["AGN_PLUGINS"] = ""
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Run `agn` and exit: 0 done, 1 failures found, 2 wrong use, 3 something is missing here, 130 interrupted."""
+    sys.exit(run(sys.argv[1:] if argv is None else argv))
+
+
+def run(argv: list[str]) -> int:
+    """Run one command line and return its exit status; an expected error is one line on stderr."""
+    try:
+        result: Any = agn.main(argv, prog_name="agn", standalone_mode=False)
+    except click.exceptions.Exit as request:
+        return request.exit_code
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except click.Abort:
+        click.echo("agn: interrupted", err=True)
+        return 130
+    except AgnosticsError as error:
+        click.echo(f"agn: {error}", err=True)
+        return error.exit_code
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    return result if isinstance(result, int) else 0

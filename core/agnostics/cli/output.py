@@ -1,0 +1,36 @@
+"""How commands speak: data on stdout (a table for people, JSON for programs), words on stderr."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+words = Console(stderr=True, highlight=False)
+"""Progress and remarks: stderr."""
+
+
+def print_json(value: Any) -> None:
+    """One JSON value on one line of stdout."""
+    click.echo(json.dumps(value, ensure_ascii=False, default=str))
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """A table for people. Cells are shown as they are: markup and control codes in them do nothing."""
+    table = Table(*columns, box=None, header_style="bold", pad_edge=False)
+    for row in rows:
+        table.add_row(*(Text(_plain(cell)) for cell in row))
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=1000)
+    console.print(table)
+
+
+def _plain(cell: Any) -> str:
+    text = "" if cell is None else str(cell)
+    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
