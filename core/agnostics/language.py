@@ -55,7 +55,7 @@ class Language(_YamlModel):
     tags: tuple[str, ...] = ()
     """Further names by which models tag code blocks of this language, beside its name and the file's suffix."""
     limits: LimitOverrides = LimitOverrides()
-    environment: dict[str, str] = {}
+    environment: dict[str, str] = Field(default={})
     """Environment variables for the compiler and the program, beside PATH, HOME and TMPDIR."""
     reference: dict[str, str] = Field(default={}, repr=False)
     """Right programs by kind of task; `@name@` stands for the task's parameter `name`."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from agnostics.verification import Verdict, Verification
 
 
+@runtime_checkable
 class RewardPolicy(Protocol):
     """Turns the verifications of one group into rewards, one each; `None` leaves a completion out of the loss."""
 

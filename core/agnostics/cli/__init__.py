@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from importlib import import_module
@@ -31,10 +32,12 @@ class LazyGroup(click.Group):
     """A group whose own commands are imported when they are used, so that `agn --help` stays instant."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
+        self._add_plugin_commands()
         return sorted({*COMMANDS, *super().list_commands(ctx)})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
+            self._add_plugin_commands()
             return super().get_command(ctx, cmd_name)
         command = import_module(f"agnostics.cli.{cmd_name}").command
         assert isinstance(command, click.Command)
@@ -43,14 +46,21 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and not args[0].startswith("-") and args[0] not in self.list_commands(ctx):
+        if args and self.get_command(ctx, args[0]) is None:
             raise unknown("command", args[0], self.list_commands(ctx))
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        self.list_commands(ctx)
         theirs = {name: command.get_short_help_str() for name, command in self.commands.items()}
         with formatter.section("Commands"):
             formatter.write_dl(sorted({**theirs, **COMMANDS}.items()))
+
+    def _add_plugin_commands(self) -> None:
+        """Let plugins add theirs; one that takes a name of ours changes nothing, for ours are looked up first."""
+        from agnostics.host import load_host
+
+        load_host().add_commands(self)
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
@@ -69,6 +79,7 @@ def main(argv: list[str] | None = None) -> None:
 
 def run(argv: list[str]) -> int:
     """Run one command line and return its exit status; an expected error is one line on stderr."""
+    logging.basicConfig(format="agn: %(message)s", level=logging.WARNING)
     try:
         result: Any = agn.main(argv, prog_name="agn", standalone_mode=False)
     except click.exceptions.Exit as request:
