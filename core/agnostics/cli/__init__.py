@@ -31,6 +31,8 @@ COMMANDS = {
 class LazyGroup(click.Group):
     """A group whose own commands are imported when they are used, so that `agn --help` stays instant."""
 
+    _extended = False
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         self._add_plugin_commands()
         return sorted({*COMMANDS, *super().list_commands(ctx)})
@@ -60,7 +62,9 @@ class LazyGroup(click.Group):
         """Let plugins add theirs; one that takes a name of ours changes nothing, for ours are looked up first."""
         from agnostics.host import load_host
 
-        load_host().add_commands(self)
+        if not self._extended:
+            self._extended = True
+            load_host().add_commands(self)
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

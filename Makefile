@@ -1,0 +1,13 @@
+# The commands of the README. VENV and TORCH_CPU_INDEX may be set from outside.
+VENV ?= .venv
+AGN = $(VENV)/bin/agn
+
+.PHONY: run test lint bench fmt setup setup-test
+
+run: setup ; $(AGN) run examples/starter-lua.toml $(ARGS)
+test: setup-test lint ; $(VENV)/bin/pytest $(ARGS)
+lint: setup-test ; scripts/lint $(VENV)/bin
+fmt: setup-test ; $(VENV)/bin/ruff check --fix . ; $(VENV)/bin/ruff format .
+
+setup: ; @scripts/install-system run && scripts/install-python $(VENV)
+setup-test: ; @scripts/install-system test && scripts/start-docker && scripts/install-python $(VENV)

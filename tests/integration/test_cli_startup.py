@@ -1,0 +1,44 @@
+"""What `agn` must be before it does anything: instant, light and clear about mistakes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ("torch", "vllm", "docker", "deepspeed", "transformers", "sqlalchemy", "alembic")
+
+
+def agn(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", "from agnostics.cli import main; main()", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["verify", "--help"], ["results", "--help"]])
+def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
+    program = (
+        "import json, sys\n"
+        "from agnostics.cli import run\n"
+        f"status = run({arguments!r})\n"
+        f"print(json.dumps([status, [name for name in {HEAVY!r} if name in sys.modules]]))\n"
+    )
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert json.loads(answer.stdout.splitlines()[-1]) == [0, []]
+
+
+def test_an_unknown_command_names_the_nearest_one() -> None:
+    answer = agn("verfy")
+    assert answer.returncode == 2
+    assert answer.stderr.strip() == "agn: unknown command 'verfy'; did you mean 'verify'?"
+
+
+def test_an_unknown_option_is_wrong_use_without_a_traceback() -> None:
+    answer = agn("plugins", "--jsn")
+    assert answer.returncode == 2
+    assert "Traceback" not in answer.stderr
