@@ -1,0 +1,49 @@
+"""The built wheels work in a clean environment, without a compiler, torch or this checkout."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def clean(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The `bin` folder of a virtual environment that holds our wheels and what they depend on."""
+    root = tmp_path_factory.mktemp("wheels")
+    sources = [ROOT, *sorted(path.parent for path in ROOT.glob("plugins/*/pyproject.toml"))]
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
+    subprocess.run([*pip, "wheel", "-q", "--no-deps", "-w", str(root), *map(str, sources)], check=True, timeout=400)
+    wheels = sorted(map(str, root.glob("*.whl")))
+    assert len(wheels) == len(sources)
+    subprocess.run([sys.executable, "-m", "venv", str(root / "venv")], check=True, timeout=60)
+    subprocess.run([str(root / "venv/bin/pip"), "install", "-q", *wheels], check=True, timeout=400)
+    return root / "venv" / "bin"
+
+
+def test_every_pack_is_active(clean: Path) -> None:
+    answer = subprocess.run([clean / "agn", "plugins", "--json"], capture_output=True, text=True, timeout=60)
+    records = json.loads(answer.stdout)
+    assert {record["status"] for record in records} == {"active"}
+    assert len(records) == 1 + len(list(ROOT.glob("plugins/*/pyproject.toml")))
+
+
+def test_a_program_is_verified_without_torch(clean: Path) -> None:
+    assert subprocess.run([clean / "python", "-c", "import torch"], capture_output=True, timeout=60).returncode == 1
+    line = {"id": 1, "language": "lua", "program": "print(1 + 1)", "tests": [{"input": "", "output": "2\n"}]}
+    answer = subprocess.run(
+        [clean / "agn", "verify", "--sandbox", "bubblewrap"],
+        input=json.dumps(line) + "\n",
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert answer.returncode == 0, answer.stderr
+    assert json.loads(answer.stdout)["verdict"] == "accepted"
