@@ -1,0 +1,87 @@
+"""What this machine can isolate and run: container engine, bubblewrap, cgroups, toolchains."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from agnostics.language import Language
+
+TOOLCHAIN_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that may be here. `found` says what is; where it is None, `means` and `mend` say what that costs."""
+
+    name: str
+    found: str | None
+    means: str
+    mend: str
+
+
+def sandbox_findings() -> list[Finding]:
+    """The isolation modes that work here."""
+    return [
+        Finding(
+            "docker",
+            _docker_version(),
+            "no container engine answers, so programs cannot run in `docker` mode",
+            "apt-get install docker.io, then start the daemon (or set DOCKER_HOST)",
+        ),
+        Finding(
+            "bubblewrap",
+            _bubblewrap_version(),
+            "bwrap is missing or may not make namespaces, so programs cannot run in `bubblewrap` mode",
+            "apt-get install bubblewrap",
+        ),
+    ]
+
+
+def toolchain_findings(languages: Iterable[Language]) -> list[Finding]:
+    """Whether each language's compiler and interpreter are on this machine (`docker` mode brings its own)."""
+    return [_toolchain(language) for language in languages]
+
+
+def missing_tools(language: Language) -> list[str]:
+    """The commands of `language` that are not installed on this machine."""
+    commands = [language.compile_argv(), language.execute_argv()]
+    names = dict.fromkeys(argv[0] for argv in commands if argv)
+    return [name for name in names if not name.startswith("./") and shutil.which(name, path=TOOLCHAIN_PATH) is None]
+
+
+def _toolchain(language: Language) -> Finding:
+    missing = missing_tools(language)
+    return Finding(
+        f"toolchain {language.name}",
+        None if missing else shutil.which((language.compile_argv() or language.execute_argv())[0], path=TOOLCHAIN_PATH),
+        f"{', '.join(missing)} is not on this machine, so {language.name} runs in `docker` mode only",
+        language.install if isinstance(language.install, str) else f"install {', '.join(missing)}",
+    )
+
+
+def _docker_version() -> str | None:
+    import docker
+    from docker.errors import DockerException
+
+    try:
+        client = docker.from_env(timeout=5)
+        try:
+            return f"engine {client.version()['Version']}"
+        finally:
+            client.close()
+    except (DockerException, OSError):
+        return None
+
+
+def _bubblewrap_version() -> str | None:
+    probe = ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "true"]
+    try:
+        subprocess.run(probe, check=True, capture_output=True, timeout=10)
+        version = subprocess.run(["bwrap", "--version"], check=True, capture_output=True, text=True, timeout=10)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return version.stdout.strip() + (", as root" if os.geteuid() == 0 else "")
