@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from pydantic import ValidationError
-
 from agnostics.task import Checker, Comparison, LimitOverrides, Limits, Task, Test
+from pydantic import ValidationError
 
 
 def test_a_task_with_no_tests_is_an_error() -> None:

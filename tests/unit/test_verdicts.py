@@ -5,13 +5,13 @@ from __future__ import annotations
 from itertools import combinations
 
 import pytest
-
 from agnostics.reward import Accepted
 from agnostics.verification import Verdict, Verification, overall
 
-ORDER = (
-    "sandbox_error no_program compile_error memory_limit output_limit time_limit runtime_error wrong_answer accepted skipped"
-).split()
+ORDER = [
+    *("sandbox_error", "no_program", "compile_error", "memory_limit", "output_limit"),
+    *("time_limit", "runtime_error", "wrong_answer", "accepted", "skipped"),
+]
 
 
 def verification(verdict: Verdict) -> Verification:
@@ -22,7 +22,7 @@ def test_verdicts_stand_in_the_order_of_the_contract() -> None:
     assert list(Verdict) == ORDER
 
 
-@pytest.mark.parametrize(("first", "second"), combinations(ORDER, 2))
+@pytest.mark.parametrize(("first", "second"), list(combinations(ORDER, 2)))
 def test_the_earlier_verdict_wins(first: str, second: str) -> None:
     assert overall([Verdict(second), Verdict(first)]) == first
 
