@@ -17,7 +17,7 @@ LUA_AGAIN = HOOKS + "@hookimpl\ndef agn_languages():\n    return [{}]\n".format(
 )
 PACKS = {
     "good": HOOKS
-    + "@hookimpl\ndef agn_languages():\n    yield Language(name='good', prompt='p', filename='a.x', execute='cat a.x')\n",
+    + "@hookimpl\ndef agn_languages():\n    yield Language(name='good', prompt='p', filename='a', execute='cat a')\n",
     "import-error": "import a_module_that_is_not_there\n",
     "exits": "raise SystemExit(7)\n",
     "unknown-hook": HOOKS + "@hookimpl\ndef agn_langages():\n    return []\n",
