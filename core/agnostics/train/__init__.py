@@ -1,0 +1,1 @@
+"""Training: advantages, loss, policy, weight sync, checkpoints, and the loop."""

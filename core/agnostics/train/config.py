@@ -1,0 +1,177 @@
+"""What a run is made of: read from TOML, changed by `--set`, written down in full."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field, ValidationError
+
+from agnostics.errors import UsageError, unknown
+from agnostics.task import Frozen
+
+Positive = Annotated[int, Field(ge=1)]
+Share = Annotated[float, Field(gt=0)]
+
+
+class RolloutConfig(Frozen):
+    """How the policy is sampled."""
+
+    engine: Literal["vllm", "transformers"] = "vllm"
+    """Which engine samples: vLLM in the trainer's process, or plain transformers."""
+    prompts: Positive = 4
+    """Prompts in a batch."""
+    group: Annotated[int, Field(ge=2)] = 32
+    """Answers to each prompt, compared with each other."""
+    temperature: Share = 0.7
+    """The sampling temperature, in training."""
+    max_new_tokens: Positive = 1024
+    """Where an answer is cut off."""
+    max_prompt_tokens: Positive = 2048
+    """Tasks with longer prompts are left out."""
+    max_running: Positive = 256
+    """Answers that are sampled at the same time."""
+    kv_cache_gib: Positive = 1
+    """Memory for vLLM's keys and values on a CPU, in GiB."""
+
+
+class TrainConfig(Frozen):
+    """How the policy learns: the defaults are the paper's (section 3.3)."""
+
+    learning_rate: Share = 5e-6
+    """The highest learning rate, where the warm-up ends."""
+    warmup_epochs: Annotated[float, Field(ge=0)] = 0.1
+    """The part of an epoch in which the learning rate rises from zero; then it falls along a cosine to zero."""
+    updates: Positive = 1
+    """Updates on each batch, each on all of it."""
+    clip_low: Annotated[float, Field(gt=0, le=1)] = 0.2
+    """How far below 1 the importance ratio may fall before it is clipped."""
+    clip_high: Share = 0.2
+    """How far above 1 the importance ratio may rise before it is clipped."""
+    loss_normalisation: Literal["token", "sequence"] = "token"
+    """The mean over all tokens of the batch, or over sequences of their means (the paper's equation)."""
+    scale_advantages: bool = True
+    """Divide advantages by the standard deviation of the group's rewards."""
+    weight_decay: Annotated[float, Field(ge=0)] = 0.01
+    """AdamW's weight decay."""
+    gradient_clip: Annotated[float, Field(ge=0)] = 1.0
+    """The largest norm of the gradient; 0 clips nothing."""
+    micro_batch_tokens: Positive = 8192
+    """Tokens, with padding, that go through the model at once."""
+    zero_stage: Literal[1, 2, 3] = 1
+    """DeepSpeed's ZeRO stage."""
+    dtype: Literal["float32", "bfloat16"] = "float32"
+    """The type of the weights in the forward pass, in trainer and engine."""
+    max_gap: Share = 0.05
+    """Stop where the engine's log-probabilities are further from the trainer's than this, in the mean."""
+
+
+class EvaluationConfig(Frozen):
+    """How the policy is measured on held-out tasks, before and after."""
+
+    split: str = "test"
+    """The split of the data set that is held out; a data set without it is not evaluated."""
+    tasks: Annotated[int, Field(ge=0)] = 100
+    """Held-out tasks; 0 measures nothing."""
+    samples: Positive = 4
+    """Answers to each task."""
+    temperature: Share = 0.7
+    """The sampling temperature, in evaluation."""
+
+
+class RunConfig(Frozen):
+    """A training run."""
+
+    language: str = "lua"
+    """A language's name, or a YAML file."""
+    model: str = "starter"
+    """A folder in Hugging Face's format, a name on its hub, or `starter`: a small model made on this machine."""
+    dataset: str = "starter"
+    """A data set: an adapter's name, `adapter:source`, or a file."""
+    reward: str = "accepted"
+    """The reward policy."""
+    steps: Positive | None = None
+    """Training steps; one epoch where it is not given."""
+    seed: int = 0
+    """Decides the order of tasks and every token sampled."""
+    sandbox: str = "auto"
+    """The sandbox mode: auto, docker, bubblewrap, process or ray://..."""
+    store: str | None = None
+    """The results database, as a SQLAlchemy URL; a SQLite file in the user's data folder where it is not given."""
+    output: str | None = None
+    """The folder of run folders; in the user's data folder where it is not given."""
+    checkpoint_every: Positive = 20
+    """Steps between checkpoints; the last step and an interrupted run leave one too."""
+    rollout: RolloutConfig = RolloutConfig()
+    train: TrainConfig = TrainConfig()
+    evaluation: EvaluationConfig = EvaluationConfig()
+
+
+def load_config(path: Path | None, overrides: Iterable[str], options: Mapping[str, Any]) -> RunConfig:
+    """The configuration in the TOML file `path`, with `options` and then every `key=value` of `overrides` set.
+
+    Raises UsageError for a file that cannot be read, an unknown key (with the nearest) or a value out of range.
+    """
+    data = _read(path) if path else {}
+    data.update({key: value for key, value in options.items() if value is not None})
+    for override in overrides:
+        _set(data, override)
+    _check_keys(data, RunConfig)
+    try:
+        return RunConfig.model_validate(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise UsageError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}, got {first['input']!r}") from error
+
+
+def to_toml(config: RunConfig) -> str:
+    """The whole configuration as TOML; a key that is not set is left out."""
+    lines, tables = [], []
+    for key, value in config.model_dump(exclude_none=True).items():
+        if isinstance(value, dict):
+            tables += [f"\n[{key}]", *(f"{name} = {json.dumps(inner)}" for name, inner in value.items())]
+        else:
+            lines.append(f"{key} = {json.dumps(value)}")
+    return "\n".join([*lines, *tables]) + "\n"
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UsageError(f"{path}: no such configuration file; try examples/starter-lua.toml") from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"{path}: {error}") from error
+
+
+def _set(data: dict[str, Any], override: str) -> None:
+    """Set one `a.b=value`; the value is TOML where it reads as such, else a string."""
+    dotted, equals, text = override.partition("=")
+    if not equals:
+        raise UsageError(f"--set {override}: expected key=value, as in --set train.learning_rate=1e-5")
+    *tables, key = dotted.strip().split(".")
+    for table in tables:
+        data = data.setdefault(table, {})
+        if not isinstance(data, dict):
+            raise UsageError(f"--set {override}: {table!r} is a value, not a table")
+    data[key] = _value(text.strip())
+
+
+def _value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _check_keys(data: Mapping[str, Any], model: type[BaseModel], prefix: str = "") -> None:
+    """Raise UsageError for the first key that `model` does not have."""
+    for key, value in data.items():
+        if key not in model.model_fields:
+            raise unknown("key", prefix + key, (prefix + name for name in model.model_fields))
+        inner = model.model_fields[key].annotation
+        if isinstance(inner, type) and issubclass(inner, BaseModel) and isinstance(value, dict):
+            _check_keys(value, inner, f"{prefix}{key}.")

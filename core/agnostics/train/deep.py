@@ -1,0 +1,72 @@
+"""DeepSpeed, made to start in one process without a launcher, and to be quiet."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import warnings
+from typing import Any
+
+import torch
+from torch import nn
+
+from agnostics.errors import MissingRequirement
+from agnostics.train.config import TrainConfig
+
+
+def initialise(module: nn.Module, settings: TrainConfig) -> Any:
+    """A DeepSpeed engine around `module` with AdamW. Gradients add up until its `step`, however many micro batches."""
+    deepspeed = _import()
+    _join_process_group()
+    if os.environ["WORLD_SIZE"] == "1":
+        # Shared memory between processes, of which there is one: building it takes half a minute and a compiler.
+        deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
+    parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
+    optimizer = torch.optim.AdamW(parameters, lr=settings.learning_rate, weight_decay=settings.weight_decay)
+    return deepspeed.initialize(model=module, optimizer=optimizer, config=_config(settings))[0]
+
+
+def _import() -> Any:
+    if not torch.cuda.is_available():
+        os.environ.setdefault("DS_ACCELERATOR", "cpu")
+    try:
+        import deepspeed
+    except ImportError as error:
+        raise MissingRequirement(
+            f"DeepSpeed cannot be imported ({error}); run: pip install 'agnostics[train]'"
+        ) from error
+    logger = logging.getLogger("DeepSpeed")
+    logger.setLevel(logging.ERROR)
+    for handler in logger.handlers:
+        if isinstance(handler, logging.StreamHandler):
+            handler.setStream(sys.stderr)
+    warnings.filterwarnings("ignore", category=FutureWarning, module=r"torch\.distributed")
+    return deepspeed
+
+
+def _join_process_group() -> None:
+    """Join the launcher's process group, or make one of this process alone, without a port or a file."""
+    alone = "WORLD_SIZE" not in os.environ
+    for name, value in {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1"}.items():
+        os.environ.setdefault(name, value)
+    if torch.distributed.is_initialized():
+        return
+    backend = "nccl" if torch.cuda.is_available() else "gloo"
+    if alone:
+        torch.distributed.init_process_group(backend, store=torch.distributed.HashStore(), rank=0, world_size=1)
+    else:
+        torch.distributed.init_process_group(backend)
+
+
+def _config(settings: TrainConfig) -> dict[str, Any]:
+    return {
+        "train_micro_batch_size_per_gpu": 1,
+        "gradient_accumulation_steps": 1,
+        "managed_gradient_accumulation": False,
+        "gradient_clipping": settings.gradient_clip,
+        "zero_optimization": {"stage": settings.zero_stage},
+        "zero_allow_untested_optimizer": True,
+        "bf16": {"enabled": settings.dtype == "bfloat16"},
+        "steps_per_print": sys.maxsize,
+    }
