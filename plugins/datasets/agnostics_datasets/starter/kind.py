@@ -1,0 +1,85 @@
+"""What a kind of starter task is: how its input is drawn, how it is asked for, and what the answer is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from random import Random
+from typing import Any
+
+from agnostics.task import LimitOverrides, Task, Test
+
+TESTS = 6
+MOST_COMBINATIONS = 240
+Parameters = dict[str, int | str]
+
+
+@dataclass(frozen=True)
+class Form:
+    """A form of input: sentences that say what is read, and `draw(rng, wide)`, which gives a text and its values.
+
+    Inputs drawn `wide` are of kinds that the training split lacks: larger, negative, longer or shorter. The text is a
+    template of the task's parameters, as statements are: `{sep}`.
+    """
+
+    openings: tuple[str, ...]
+    draw: Callable[[Random, bool], tuple[str, tuple[Any, ...]]]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A family of tasks: every opening of its form, with every goal, with every choice of parameters.
+
+    `solve(*values, **parameters)` gives the answer: an integer, a text, a list (printed with spaces) or a bool (YES or
+    NO). Inputs whose answer would be empty are never asked.
+    """
+
+    name: str
+    form: Form
+    goals: tuple[str, ...]
+    solve: Callable[..., Any]
+    parameters: Mapping[str, Sequence[int | str]] = field(default_factory=dict)
+
+    def combinations(self) -> list[tuple[str, Parameters]]:
+        """Statement and parameters of every task of this kind, in an order that is the same everywhere."""
+        choices = [dict(zip(self.parameters, values, strict=True)) for values in product(*self.parameters.values())]
+        every = [
+            (f"{opening} {goal}".format(**chosen), chosen)
+            for opening, goal, chosen in product(self.form.openings, self.goals, choices)
+        ]
+        Random(f"starter/{self.name}").shuffle(every)
+        return every[:MOST_COMBINATIONS]
+
+    def task(self, name: str, statement: str, parameters: Parameters, *, wide: bool, seed: int) -> Task:
+        """The task with this statement, its tests drawn from `seed`; half of them wide if `wide`."""
+        cases = self._cases(Random(f"starter/{seed}/{self.name}/{statement}"), parameters, wide)
+        return Task(
+            id=name,
+            statement=statement,
+            tests=tuple(Test(input=text, output=answer) for text, answer in cases),
+            limits=LimitOverrides(run_s=1),
+            kind=self.name,
+            parameters=parameters,
+        )
+
+    def _cases(self, rng: Random, parameters: Parameters, wide: bool) -> Iterator[tuple[str, str]]:
+        """Inputs and answers; no answer is that of more than half of them, so that no constant passes."""
+        seen, answers = set[str](), Counter[str]()
+        while len(seen) < TESTS:
+            template, values = self.form.draw(rng, wide and len(seen) % 2 == 1)
+            text, answer = template.format(**parameters), _render(self.solve(*values, **parameters))
+            if text in seen or not answer.strip() or answers[answer] >= TESTS // 2:
+                continue
+            seen.add(text)
+            answers[answer] += 1
+            yield text, answer
+
+
+def _render(answer: Any) -> str:
+    if isinstance(answer, bool):
+        return "YES\n" if answer else "NO\n"
+    if isinstance(answer, list):
+        return " ".join(map(str, answer)) + "\n"
+    return f"{answer}\n"

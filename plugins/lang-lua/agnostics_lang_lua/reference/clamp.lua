@@ -1,0 +1,2 @@
+local n = io.read("*n")
+print(math.max(@a@, math.min(n, @b@)))

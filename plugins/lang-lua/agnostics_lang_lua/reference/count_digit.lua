@@ -1,0 +1,3 @@
+local s = io.read("*l")
+local _, count = s:gsub("@d@", "")
+print(count)

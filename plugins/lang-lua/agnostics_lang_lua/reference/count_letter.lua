@@ -1,0 +1,3 @@
+local s = io.read("*l")
+local _, count = s:gsub("@c@", "")
+print(count)

@@ -1,0 +1,2 @@
+local n = io.read("*n")
+print(@a@ * n + @b@)

@@ -1,0 +1,2 @@
+local n = io.read("*n")
+print(math.floor(n / @k@))

@@ -1,0 +1,2 @@
+local s = io.read("*l")
+print((s:gsub("@c@", "")))
