@@ -28,7 +28,7 @@ class EngineSettings:
     """Answers that are sampled at the same time."""
     dtype: Literal["float32", "bfloat16"] = "float32"
     kv_cache_gib: int = 1
-    """Memory for keys and values, in GiB on a CPU; on a GPU vLLM takes its share of the card."""
+    """Memory for vLLM's keys and values, in GiB."""
 
 
 @dataclass(frozen=True, slots=True)

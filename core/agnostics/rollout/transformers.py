@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-from agnostics.rollout.engine import Answer, EngineSettings, Prompt, Sampling
+from agnostics.rollout.engine import Answer, EngineSettings, FinishReason, Prompt, Sampling
 
 if TYPE_CHECKING:
     import torch
@@ -19,8 +19,8 @@ class TransformersEngine:
         from transformers import AutoModelForCausalLM
 
         self._device = "cuda" if torch.cuda.is_available() else "cpu"
-        model = AutoModelForCausalLM.from_pretrained(settings.folder, dtype=getattr(torch, settings.dtype))
-        self._model: Any = model.to(self._device).eval().requires_grad_(False)
+        model: Any = AutoModelForCausalLM.from_pretrained(settings.folder, dtype=getattr(torch, settings.dtype))
+        self._model = model.to(self._device).eval().requires_grad_(False)
         self._settings = settings
         self.version = 0
 
@@ -76,7 +76,7 @@ class _Batch:
             stopped = [token in stop_ids for token in tokens]
             for row, ended in zip(self._rows, stopped, strict=True):
                 if ended or last:
-                    reason = "stop" if ended else "length"
+                    reason: FinishReason = "stop" if ended else "length"
                     yield row, Answer(tuple(self._tokens[row]), tuple(self._logprobs[row]), reason, version)
             self._keep([place for place, ended in enumerate(stopped) if not ended])
             if not self._rows:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from agnostics.errors import MissingRequirement
-from agnostics.rollout.engine import Answer, EngineSettings, Prompt, Sampling
+from agnostics.rollout.engine import Answer, EngineSettings, FinishReason, Prompt, Sampling
 
 if TYPE_CHECKING:
     import torch
@@ -63,7 +63,7 @@ class VllmEngine:
         )
 
     def _answer(self, output: Any) -> Answer:
-        reason = "length" if output.finish_reason == "length" else "stop"
+        reason: FinishReason = "length" if output.finish_reason == "length" else "stop"
         return Answer(tuple(output.token_ids), tuple(output.logprobs.logprobs), reason, self.version)
 
     def _abort(self, requests: list[str]) -> None:
@@ -74,7 +74,6 @@ class VllmEngine:
 def _start(settings: EngineSettings) -> Any:
     """vLLM with the model loaded. Its settings are read from the environment when it is imported."""
     os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
-    os.environ["VLLM_CPU_KVCACHE_SPACE"] = str(settings.kv_cache_gib)
     os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
     os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
     try:
@@ -89,6 +88,7 @@ def _start(settings: EngineSettings) -> Any:
         dtype=settings.dtype,
         max_model_len=settings.max_length,
         max_num_seqs=settings.max_running,
+        kv_cache_memory_bytes=settings.kv_cache_gib << 30,
         max_num_batched_tokens=max(settings.max_length, _PREFILL_TOKENS),
         # A request that is prefilled in parts rewinds its seeded generator, which a CPU's generator cannot do.
         enable_chunked_prefill=False,

@@ -35,7 +35,7 @@ class RolloutConfig(Frozen):
     max_running: Positive = 256
     """Answers that are sampled at the same time."""
     kv_cache_gib: Positive = 1
-    """Memory for vLLM's keys and values on a CPU, in GiB."""
+    """Memory for vLLM's keys and values, in GiB."""
 
 
 class TrainConfig(Frozen):

@@ -15,6 +15,7 @@ from agnostics.train.config import TrainConfig
 from agnostics.train.deep import initialise
 from agnostics.train.loss import clipped_objective
 from agnostics.train.scorer import TokenScorer
+from agnostics.trajectory import Trajectory
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +51,10 @@ class Policy:
         loss, ratio, gap, clipped, tokens = totals.tolist()
         return UpdateStats(loss, ratio / tokens, gap / tokens, clipped / tokens, float(norm or 0.0))
 
-    def gap(self, examples: Sequence[Example]) -> float:
-        """The mean of |log-probability here - log-probability in the engine| over the tokens of `examples`."""
+    def gap(self, trajectories: Sequence[Trajectory]) -> float:
+        """The mean of |log-probability here - log-probability when sampled| over the tokens of `trajectories`."""
         distance, tokens = 0.0, 0
+        examples = [Example(trajectory, 0.0, 0.0) for trajectory in trajectories]
         with torch.no_grad():
             for batch in micro_batches(examples, self._settings.micro_batch_tokens):
                 here = batch.to(self._engine.device)
@@ -70,17 +72,18 @@ class Policy:
                 data = weight.detach()
                 yield name, data.clone() if self._settings.zero_stage == 3 else data
 
-    def save(self, folder: Path) -> None:
-        """Write the model as a Hugging Face folder, and the optimizer's state beside it in `trainer/`."""
-        model = self._engine.module.model
-        model.save_pretrained(folder, state_dict=dict(self.weights()))
-        self._engine.save_checkpoint(
-            str(folder / "trainer"), tag="state", client_state={"version": self.version}, save_latest=False
-        )
+    def save_model(self, folder: Path) -> None:
+        """Write the model into `folder` in Hugging Face's format."""
+        self._engine.module.model.save_pretrained(folder, state_dict=dict(self.weights()))
+
+    def save_state(self, folder: Path) -> None:
+        """Write what `restore` needs into `folder`: weights as they are trained, and the optimizer."""
+        client = {"version": self.version}
+        self._engine.save_checkpoint(str(folder), tag="state", client_state=client, save_latest=False)
 
     def restore(self, folder: Path) -> None:
-        """Take up weights and optimizer where `save` left them in `folder`."""
-        _, client = self._engine.load_checkpoint(str(folder / "trainer"), tag="state")
+        """Take up weights and optimizer where `save_state` left them in `folder`."""
+        _, client = self._engine.load_checkpoint(str(folder), tag="state")
         self.version = client["version"]
 
     def __enter__(self) -> Self:

@@ -1,0 +1,94 @@
+"""Sample and verify: every answer goes to the verifier as soon as it ends, while others are still being sampled."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any
+
+from agnostics.completion import extract_program
+from agnostics.errors import AgnosticsError
+from agnostics.language import Language
+from agnostics.rollout.engine import Answer, Engine, Prompt, Sampling, seed_for
+from agnostics.task import Task
+from agnostics.train.curriculum import Question
+from agnostics.trajectory import Trajectory
+from agnostics.verification import Verification
+from agnostics.verify import Verifier
+
+_PATIENCE_S = 900.0
+"""How long the verifier may take for the programs still outstanding; its own limits are far below."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One answer to a question: what was sampled, as tokens and as text, and what became of its program."""
+
+    task: Task
+    sample: int
+    trajectory: Trajectory
+    answer: Answer
+    text: str
+    verification: Verification
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """The attempts at some questions, one group for each; seconds spent sampling, and waiting for verdicts after."""
+
+    groups: list[list[Attempt]]
+    sampling_s: float
+    waiting_s: float
+
+    @property
+    def attempts(self) -> list[Attempt]:
+        """All attempts, group by group."""
+        return [attempt for group in self.groups for attempt in group]
+
+
+@dataclass(frozen=True, slots=True)
+class Workshop:
+    """What it takes to attempt a task: an engine, a tokenizer, a language, a verifier."""
+
+    engine: Engine
+    tokenizer: Any
+    language: Language
+    verifier: Verifier
+
+    def attempt(self, questions: Sequence[Question], samples: int, sampling: Sampling, seed: str) -> Round:
+        """Answer each question `samples` times and verify every answer. `seed` decides the tokens."""
+        started = time.monotonic()
+        prompts = [
+            Prompt(question.prompt, seed_for(seed, question.task.id, sample))
+            for question in questions
+            for sample in range(samples)
+        ]
+        ended: dict[int, tuple[Answer, str, Future[Verification]]] = {}
+        for index, answer in self.engine.generate(prompts, sampling):
+            text = self.tokenizer.decode(answer.token_ids, skip_special_tokens=True)
+            ended[index] = (answer, text, self._submit(text, questions[index // samples].task))
+        sampled = time.monotonic()
+        groups = []
+        for place, question in enumerate(questions):
+            group = []
+            for sample in range(samples):
+                index = place * samples + sample
+                answer, text, verdict = ended[index]
+                trajectory = answer.after(prompts[index])
+                group.append(Attempt(question.task, sample, trajectory, answer, text, _result(verdict, sampled)))
+            groups.append(group)
+        return Round(groups, sampled - started, time.monotonic() - sampled)
+
+    def _submit(self, text: str, task: Task) -> Future[Verification]:
+        return self.verifier.submit(self.language, extract_program(text, self.language.code_tags), task)
+
+
+def _result(verdict: Future[Verification], since: float) -> Verification:
+    try:
+        return verdict.result(timeout=max(0.0, since + _PATIENCE_S - time.monotonic()))
+    except TimeoutError:
+        raise AgnosticsError(
+            f"the verifier has not answered for {_PATIENCE_S:.0f} s; run: agn doctor, then agn run --resume"
+        ) from None

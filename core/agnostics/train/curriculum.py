@@ -1,0 +1,72 @@
+"""Which tasks come when: prompts as tokens, and an order that a step's number decides."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+from agnostics.errors import UsageError
+from agnostics.language import Language
+from agnostics.task import Task
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A task and the token ids of the prompt that asks for it."""
+
+    task: Task
+    prompt: tuple[int, ...]
+
+
+def ask(tokenizer: Any, language: Language, task: Task) -> Question:
+    """The question for `task`, through the tokenizer's chat template, with thinking off."""
+    message = {"role": "user", "content": language.prompt_for(task)}
+    token_ids = tokenizer.apply_chat_template(
+        [message], add_generation_prompt=True, enable_thinking=False, return_dict=False
+    )
+    return Question(task, tuple(token_ids))
+
+
+def ask_all(tokenizer: Any, language: Language, tasks: Iterable[Task], max_tokens: int) -> tuple[list[Question], int]:
+    """The questions of at most `max_tokens` tokens, and how many were longer and left out.
+
+    Raises UsageError where none is left.
+    """
+    questions = [ask(tokenizer, language, task) for task in tasks]
+    kept = [question for question in questions if len(question.prompt) <= max_tokens]
+    if not kept:
+        raise UsageError(
+            f"none of the {len(questions)} tasks has a prompt of at most rollout.max_prompt_tokens = {max_tokens} tokens"
+        )
+    return kept, len(questions) - len(kept)
+
+
+@dataclass(frozen=True)
+class Curriculum:
+    """Questions in an order shuffled anew for every epoch, `batch` of them a step."""
+
+    questions: Sequence[Question]
+    batch: int
+    seed: int
+
+    @cached_property
+    def steps_per_epoch(self) -> int:
+        """How many steps it takes to see every question once."""
+        return math.ceil(len(self.questions) / self.batch)
+
+    def at(self, step: int) -> list[Question]:
+        """The questions of step `step`, counted from 1. It depends on nothing but the seed, so that runs resume."""
+        size = len(self.questions)
+        places = range((step - 1) * self.batch, step * self.batch)
+        return [self.questions[_order(size, self.seed, place // size)[place % size]] for place in places]
+
+
+@lru_cache(maxsize=2)
+def _order(size: int, seed: int, epoch: int) -> list[int]:
+    order = list(range(size))
+    random.Random(f"{seed}/{epoch}").shuffle(order)
+    return order
