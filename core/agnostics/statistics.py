@@ -1,0 +1,55 @@
+"""Figures from samples: pass@k and the intervals around a rate; pure functions."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+from statistics import NormalDist, fmean
+
+
+def pass_at_k(n: int, c: int, k: int) -> float:
+    """The chance that one of `k` programs is right, estimated without bias from `n` samples of which `c` are.
+
+    1 - C(n-c, k) / C(n, k): equation 1 of Chen et al. 2021, "Evaluating Large Language Models Trained on Code".
+    Raises ValueError unless 0 <= c <= n and 1 <= k <= n.
+    """
+    if not (0 <= c <= n and 1 <= k <= n):
+        raise ValueError(f"pass@k needs 0 <= c <= n and 1 <= k <= n, not {n=} {c=} {k=}")
+    return 1.0 - math.comb(n - c, k) / math.comb(n, k)
+
+
+def bootstrap_interval(
+    per_task: Sequence[float], *, seed: int = 0, resamples: int = 2000, level: float = 0.95
+) -> tuple[float, float]:
+    """The percentile bootstrap interval of the mean of `per_task` (a figure for each task), resampling tasks.
+
+    Efron and Tibshirani 1993, section 13.3. Deterministic for a seed. Raises ValueError when there is no task.
+    """
+    if not per_task:
+        raise ValueError("an interval needs at least one task")
+    rng = random.Random(seed)
+    means = sorted(fmean(rng.choices(per_task, k=len(per_task))) for _ in range(resamples))
+    tail = (1.0 - level) / 2.0
+    return _quantile(means, tail), _quantile(means, 1.0 - tail)
+
+
+def wilson_interval(successes: int, n: int, *, level: float = 0.95) -> tuple[float, float]:
+    """The score interval of a rate of `successes` in `n` independent trials (Wilson 1927); (0, 1) for no trial."""
+    if not 0 <= successes <= n:
+        raise ValueError(f"an interval needs 0 <= successes <= n, not {successes=} {n=}")
+    if n == 0:
+        return 0.0, 1.0
+    z2 = NormalDist().inv_cdf(0.5 + level / 2.0) ** 2
+    rate = successes / n
+    centre = (rate + z2 / (2 * n)) / (1 + z2 / n)
+    half = math.sqrt(z2 * (rate * (1 - rate) / n + z2 / (4 * n * n))) / (1 + z2 / n)
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def _quantile(ordered: Sequence[float], share: float) -> float:
+    """The value below which `share` of `ordered` lies, interpolated linearly."""
+    position = share * (len(ordered) - 1)
+    below = math.floor(position)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (ordered[above] - ordered[below]) * (position - below)

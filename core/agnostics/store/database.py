@@ -1,0 +1,110 @@
+"""Connections to a results database: where it is, how it is opened, and what its errors mean to people."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+
+from agnostics.errors import AgnosticsError, MissingRequirement, UsageError
+
+BUSY_TIMEOUT_S = 30.0
+CONNECT_TIMEOUT_S = 10
+
+_SQLITE_REASONS = {
+    sqlite3.SQLITE_FULL: "the disk is full; free some space and run it again",
+    sqlite3.SQLITE_IOERR: "reading or writing failed; is the disk full?",
+    sqlite3.SQLITE_BUSY: f"another process has kept it locked for {BUSY_TIMEOUT_S:.0f} s",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened; do the folder and the permission to write there exist?",
+    sqlite3.SQLITE_READONLY: "it cannot be written to; check its permissions",
+    sqlite3.SQLITE_NOTADB: "the file is not a results database; name another with --store",
+    sqlite3.SQLITE_CORRUPT: "the file is damaged; name another with --store",
+}
+
+
+def default_url() -> str:
+    """The database in the user's data folder, used where none is named."""
+    data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return f"sqlite:///{Path(data) / 'agnostics' / 'agnostics.db'}"
+
+
+def parse_url(text: str) -> URL:
+    """The database that `text` names: a SQLAlchemy URL, or the path of an SQLite file.
+
+    Raises UsageError where it is neither, or names a kind of database that we do not support.
+    """
+    if "://" not in text:
+        return URL.create("sqlite", database=str(Path(text).expanduser()))
+    try:
+        url = make_url(text)
+    except (ArgumentError, ValueError) as error:
+        raise UsageError("--store: not a database URL; try sqlite:///runs.db or postgresql://user@host/name") from error
+    if url.drivername == "postgresql":
+        return url.set(drivername="postgresql+psycopg")
+    if url.drivername not in {"sqlite", "postgresql+psycopg"}:
+        raise UsageError(f"--store: {url.drivername!r} is not supported; use sqlite:///… or postgresql://…")
+    return url
+
+
+def connect(url: URL) -> Engine:
+    """An engine for `url`; nothing is opened yet. Raises MissingRequirement without the driver of Postgres."""
+    if url.get_backend_name() == "sqlite":
+        return _connect_sqlite(url)
+    try:
+        return create_engine(url, connect_args={"connect_timeout": CONNECT_TIMEOUT_S})
+    except (ImportError, NoSuchModuleError) as error:
+        raise MissingRequirement("Postgres needs its driver: pip install 'agnostics[postgres]'") from error
+
+
+def _connect_sqlite(url: URL) -> Engine:
+    arguments = {"timeout": BUSY_TIMEOUT_S, "isolation_level": None, "check_same_thread": False}
+    engine = create_engine(url, connect_args=arguments)
+
+    @event.listens_for(engine, "connect")
+    def _configure(connection: sqlite3.Connection, _record: Any) -> None:
+        connection.execute("pragma synchronous = normal")
+        connection.execute("pragma foreign_keys = on")
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        # A transaction that reads first and writes later could not wait for a lock; so say at once which it is.
+        writes = connection.get_execution_options().get("writes")
+        connection.exec_driver_sql("begin immediate" if writes else "begin")
+
+    return engine
+
+
+@contextmanager
+def writing(engine: Engine) -> Iterator[Connection]:
+    """A transaction that writes: committed at the end of the block, rolled back where it raises."""
+    with explained(engine.url), engine.connect().execution_options(writes=True) as connection, connection.begin():
+        yield connection
+
+
+@contextmanager
+def reading(engine: Engine) -> Iterator[Connection]:
+    """A transaction that reads one state of the database."""
+    with explained(engine.url), engine.connect() as connection:
+        yield connection
+
+
+@contextmanager
+def explained(url: URL) -> Iterator[None]:
+    """Turns what the database's driver raises into one line that names the database and the reason."""
+    try:
+        yield
+    except DBAPIError as error:
+        raise AgnosticsError(f"results database {url}: {_reason(error.orig)}") from error
+
+
+def _reason(error: BaseException | None) -> str:
+    code = getattr(error, "sqlite_errorcode", None)
+    if code is not None and code & 0xFF in _SQLITE_REASONS:
+        return _SQLITE_REASONS[code & 0xFF]
+    return " ".join(str(error).split())

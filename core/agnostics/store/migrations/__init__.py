@@ -1,0 +1,1 @@
+"""The steps from each schema of the results database to the next."""

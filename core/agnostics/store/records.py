@@ -1,0 +1,142 @@
+"""From the nouns to rows: what the database keeps of a completion, a task and a language."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from agnostics.language import Language
+from agnostics.task import Task
+from agnostics.verification import CompileResult, TestResult, Verification
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class CompletionRecord:
+    """One completion with its outcome. `phase` is train, eval_before, eval_after or eval; `tokens` is a count.
+
+    `reward` is None where the completion was left out of the loss, or not rewarded at all (evaluation).
+    """
+
+    step: int
+    phase: str
+    task: Task
+    sample: int
+    text: str
+    tokens: int
+    finish_reason: str
+    policy_version: int
+    verification: Verification
+    reward: float | None = None
+    advantage: float | None = None
+
+
+def clean(value: Any) -> Any:
+    """`value` as every database can hold it: no NUL or lone surrogate in a text, no number that is not finite.
+
+    Models write anything. A NUL becomes its symbol, a lone surrogate the replacement character, NaN null.
+    """
+    if isinstance(value, str):
+        return value.replace("\0", "\N{SYMBOL FOR NULL}").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {clean(str(key)): clean(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [clean(item) for item in value]
+    return value
+
+
+def sha256(text: str) -> str:
+    """The name by which the database finds a text again."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _addressed(row: Row) -> Row:
+    return {"sha256": sha256(json.dumps(row, sort_keys=True)), **row}
+
+
+def language_row(language: Language) -> Row:
+    """The row of `language`; reference programs are no part of how a run used it."""
+    definition = language.model_dump(mode="python", exclude={"name", "reference"})
+    return _addressed({"name": language.name, "definition": clean(definition)})
+
+
+def task_row(task: Task) -> Row:
+    """The row of `task`."""
+    columns = {"kind", "difficulty", "statement"}
+    definition = clean(task.model_dump(mode="python", exclude=columns | {"id"}))
+    return _addressed({"key": clean(task.id), **clean(task.model_dump(include=columns)), "definition": definition})
+
+
+def program_row(text: str) -> Row:
+    """The row of a program's text, as `clean` leaves it."""
+    return {"sha256": sha256(text), "text": text}
+
+
+def completion_row(run: str, record: CompletionRecord, task_id: int) -> Row:
+    """The row of a completion; the database numbers it."""
+    return {
+        "run_id": run,
+        "phase": record.phase,
+        "step": record.step,
+        "task_id": task_id,
+        "sample": record.sample,
+        "text": clean(record.text),
+        "tokens": record.tokens,
+        "finish_reason": record.finish_reason,
+        "policy_version": record.policy_version,
+    }
+
+
+def verification_row(run: str, record: CompletionRecord, task_id: int, program_id: int | None) -> Row:
+    """The row of a verification, without the number of its completion."""
+    outcome = record.verification
+    return {
+        "run_id": run,
+        "phase": record.phase,
+        "step": record.step,
+        "task_id": task_id,
+        "program_id": program_id,
+        "verdict": str(outcome.verdict),
+        "tests_passed": sum(test.verdict == "accepted" for test in outcome.tests),
+        "tests_total": len(record.task.tests),
+        "wall_ms": outcome.wall_ms,
+        "sandbox": outcome.sandbox,
+        "attempts": outcome.attempts,
+        "unenforced": list(outcome.unenforced) or None,
+        "error": clean(outcome.error),
+        **_compile_columns(outcome.compile),
+    }
+
+
+def _compile_columns(result: CompileResult | None) -> Row:
+    names = ("ok", "wall_ms", "cpu_ms", "peak_mb", "exit_code", "signal", "message", "truncated")
+    return {f"compile_{name}": clean(getattr(result, name)) if result else None for name in names}
+
+
+def test_rows(completion_id: int, verification: Verification) -> list[Row]:
+    """The rows of the test results of a verification, counted from 1."""
+    return [_test_row(completion_id, number, test) for number, test in enumerate(verification.tests, 1)]
+
+
+def _test_row(completion_id: int, number: int, test: TestResult) -> Row:
+    return {
+        "completion_id": completion_id,
+        "number": number,
+        "verdict": str(test.verdict),
+        "wall_ms": test.wall_ms,
+        "cpu_ms": test.cpu_ms,
+        "peak_mb": test.peak_mb,
+        "exit_code": test.exit_code,
+        "signal": test.signal,
+        "stdout": clean(test.stdout),
+        "stderr": clean(test.stderr),
+        "truncated": test.truncated,
+        "difference": clean(asdict(test.difference)) if test.difference else None,
+    }

@@ -1,0 +1,175 @@
+"""The tables of the results database, as the newest migration leaves them.
+
+Texts that many rows share (programs, tasks, languages) are stored once and found by their sha256. Times are UTC.
+`verification` repeats `run_id`, `phase`, `step` and `task_id` of its completion, so that shares of verdicts over
+steps and tasks are read from one index.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    DateTime,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+)
+
+metadata = MetaData()
+
+_Id = BigInteger().with_variant(Integer(), "sqlite")
+
+
+def _id() -> Column[int]:
+    return Column("id", _Id, primary_key=True, autoincrement=True)
+
+
+def _sha256() -> Column[str]:
+    return Column("sha256", String(64), nullable=False, unique=True)
+
+
+def _reference(name: str, target: str, **options: Any) -> Column[Any]:
+    return Column(name, ForeignKey(target, ondelete="CASCADE"), **{"nullable": False, **options})
+
+
+language = Table(
+    "language",
+    metadata,
+    _id(),
+    _sha256(),
+    Column("name", Text, nullable=False),
+    Column("definition", JSON, nullable=False),
+)
+"""The configuration of a language as a run used it."""
+
+run = Table(
+    "run",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("language_id", ForeignKey("language.id"), nullable=False),
+    Column("model", Text, nullable=False),
+    Column("dataset", Text, nullable=False),
+    Column("seed", BigInteger, nullable=False),
+    Column("config", JSON, nullable=False),
+    Column("summary", JSON(none_as_null=True)),
+    Column("started_at", DateTime, nullable=False),
+    Column("finished_at", DateTime),
+)
+"""A training or evaluation run; `status` is running, finished, interrupted or failed."""
+
+task = Table(
+    "task",
+    metadata,
+    _id(),
+    _sha256(),
+    Column("key", Text, nullable=False),
+    Column("kind", Text),
+    Column("difficulty", Text),
+    Column("statement", Text, nullable=False),
+    Column("definition", JSON, nullable=False),
+    Index("task_by_key", "key"),
+)
+"""A task as a run used it: `key` is its id in the data set, `definition` the rest of it, the tests included."""
+
+program = Table("program", metadata, _id(), _sha256(), Column("text", Text, nullable=False))
+"""The source text of programs, each once."""
+
+completion = Table(
+    "completion",
+    metadata,
+    _id(),
+    _reference("run_id", "run.id"),
+    Column("phase", Text, nullable=False),
+    Column("step", Integer, nullable=False),
+    Column("task_id", ForeignKey("task.id"), nullable=False),
+    Column("sample", Integer, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("tokens", Integer, nullable=False),
+    Column("finish_reason", Text, nullable=False),
+    Column("policy_version", Integer, nullable=False),
+    Index("completion_by_step", "run_id", "phase", "step"),
+)
+"""What the model answered; `phase` is train, eval_before, eval_after or eval."""
+
+verification = Table(
+    "verification",
+    metadata,
+    _reference("completion_id", "completion.id", primary_key=True, autoincrement=False),
+    _reference("run_id", "run.id"),
+    Column("phase", Text, nullable=False),
+    Column("step", Integer, nullable=False),
+    Column("task_id", ForeignKey("task.id"), nullable=False),
+    Column("program_id", ForeignKey("program.id")),
+    Column("verdict", Text, nullable=False),
+    Column("tests_passed", Integer, nullable=False),
+    Column("tests_total", Integer, nullable=False),
+    Column("wall_ms", Double, nullable=False),
+    Column("sandbox", Text, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("unenforced", JSON(none_as_null=True)),
+    Column("error", Text),
+    Column("compile_ok", Boolean),
+    Column("compile_wall_ms", Double),
+    Column("compile_cpu_ms", Double),
+    Column("compile_peak_mb", Double),
+    Column("compile_exit_code", Integer),
+    Column("compile_signal", Integer),
+    Column("compile_message", Text),
+    Column("compile_truncated", Boolean),
+    Index("verification_by_step", "run_id", "phase", "step", "task_id", "verdict"),
+    Index("verification_by_task", "task_id", "verdict"),
+    Index("verification_by_verdict", "verdict"),
+    Index("verification_by_program", "program_id"),
+)
+"""The outcome of a completion; `program_id` is null where it held no program, `compile_*` where nothing compiled."""
+
+test_result = Table(
+    "test_result",
+    metadata,
+    _reference("completion_id", "verification.completion_id", primary_key=True, autoincrement=False),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("verdict", Text, nullable=False),
+    Column("wall_ms", Double, nullable=False),
+    Column("cpu_ms", Double, nullable=False),
+    Column("peak_mb", Double, nullable=False),
+    Column("exit_code", Integer),
+    Column("signal", Integer),
+    Column("stdout", Text, nullable=False),
+    Column("stderr", Text, nullable=False),
+    Column("truncated", Boolean, nullable=False),
+    Column("difference", JSON(none_as_null=True)),
+    sqlite_with_rowid=False,
+)
+"""What each test did, counted from 1; `difference` is where the output first left the expected one."""
+
+reward = Table(
+    "reward",
+    metadata,
+    _reference("completion_id", "completion.id", primary_key=True, autoincrement=False),
+    Column("value", Double),
+    Column("advantage", Double),
+)
+"""The reward of a completion, null where it was left out of the loss, and its advantage within its group."""
+
+step_metric = Table(
+    "step_metric",
+    metadata,
+    _reference("run_id", "run.id", primary_key=True),
+    Column("step", Integer, primary_key=True, autoincrement=False),
+    Column("name", Text, primary_key=True),
+    Column("value", Double),
+    sqlite_with_rowid=False,
+)
+"""The figures of each step by name; null where one was not a number."""

@@ -1,0 +1,131 @@
+"""The door to a results database: open it, start, resume and finish runs, and record what happens in them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from sqlalchemy import Engine, and_, delete, insert, literal, or_, select, update
+
+from agnostics.errors import unknown
+from agnostics.language import Language
+from agnostics.store import schema
+from agnostics.store.database import connect, explained, parse_url, reading, writing
+from agnostics.store.recorder import Recorder
+from agnostics.store.records import clean, language_row
+from agnostics.store.version import current_version, require_newest, upgrade
+from agnostics.store.writer import ids_of
+
+Kind = Literal["train", "eval"]
+Status = Literal["finished", "interrupted", "failed"]
+
+
+class Store:
+    """An open results database; a context manager. Safe to use from several threads."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    @classmethod
+    def open(cls, url: str, *, create: bool = True) -> Self:
+        """The database at `url` (a SQLAlchemy URL, or a path), made where there is none and `create` is true.
+
+        Raises UsageError where it has another schema than this code, is somebody else's, or is not there;
+        AgnosticsError where it does not open.
+        """
+        engine = connect(parse_url(url))
+        try:
+            _open(engine, create)
+        except BaseException:
+            engine.dispose()
+            raise
+        return cls(engine)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close every connection. Safe to call twice."""
+        self.engine.dispose()
+
+    def start_run(
+        self,
+        *,
+        kind: Kind,
+        config: Mapping[str, Any],
+        language: Language,
+        model: str,
+        dataset: str,
+        seed: int,
+    ) -> str:
+        """Store a new run, running from now on, and return its id; ids sort by the time of the start."""
+        now = datetime.now(UTC).replace(tzinfo=None)
+        run = f"{now:%Y%m%d-%H%M%S}-{_suffix()}"
+        row = language_row(language)
+        with writing(self.engine) as connection:
+            number = ids_of(connection, schema.language, [row])[row["sha256"]]
+            values = {"kind": kind, "model": model, "dataset": dataset, "seed": seed, "config": clean(config)}
+            started = {"id": run, "status": "running", "language_id": number, "started_at": now}
+            connection.execute(insert(schema.run).values(**started, **values))
+        return run
+
+    def recorder(self, run: str) -> Recorder:
+        """The writer of what happens in `run`; enter it before use."""
+        return Recorder(self.engine, run)
+
+    def finish_run(self, run: str, status: Status, summary: Mapping[str, Any]) -> None:
+        """Store how `run` ended. Raises UsageError for an unknown run."""
+        now = datetime.now(UTC).replace(tzinfo=None)
+        self._update_run(run, status=status, summary=clean(summary), finished_at=now)
+
+    def resume_run(self, run: str, step: int) -> None:
+        """Take `run` back to the checkpoint after `step`, running again: what is stored beyond it is deleted.
+
+        Beyond it are later steps and the evaluation that ends a run, and for step 0 all there is. Raises UsageError
+        for an unknown run.
+        """
+        self._update_run(run, status="running", summary=None, finished_at=None)
+        with writing(self.engine) as connection:
+            made, metric = schema.completion.c, schema.step_metric.c
+            beyond = or_(made.step > step, and_(made.step == step, made.phase == "eval_after"), literal(step == 0))
+            connection.execute(delete(schema.completion).where(made.run_id == run, beyond))
+            connection.execute(delete(schema.step_metric).where(metric.run_id == run, metric.step > step))
+
+    def _update_run(self, run: str, **values: Any) -> None:
+        with writing(self.engine) as connection:
+            if not connection.execute(update(schema.run).where(schema.run.c.id == run).values(**values)).rowcount:
+                raise unknown("run", run, connection.scalars(select(schema.run.c.id)))
+
+
+def _open(engine: Engine, create: bool) -> None:
+    path = _sqlite_file(engine)
+    if path and create:
+        with explained(engine.url):
+            path.parent.mkdir(parents=True, exist_ok=True)
+    elif path and not path.exists():
+        require_newest(engine, None)
+    with reading(engine) as connection:
+        version = current_version(connection)
+    if version is None and create:
+        upgrade(engine)
+    else:
+        require_newest(engine, version)
+
+
+def _sqlite_file(engine: Engine) -> Path | None:
+    """The file of an SQLite database; None for one in memory and for Postgres."""
+    name = engine.url.database
+    return Path(name) if engine.dialect.name == "sqlite" and name and name != ":memory:" else None
+
+
+def _suffix() -> str:
+    return "".join(random.SystemRandom().choices("abcdefghjkmnpqrstuvwxyz23456789", k=4))

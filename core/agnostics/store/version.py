@@ -1,0 +1,92 @@
+"""Which schema a database has, and bringing it to the one of this code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sqlalchemy import Connection, Engine, inspect, text
+
+from agnostics.errors import UsageError
+from agnostics.store.database import reading, writing
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+VERSION_TABLE = "agnostics_version"
+_LOCK = 0x61676E  # any number that all of us agree on
+
+
+def known_versions() -> list[str]:
+    """The versions of the schema that this code knows, oldest first."""
+    return sorted(path.stem[1:5] for path in (MIGRATIONS / "versions").glob("v[0-9]*.py"))
+
+
+def newest_version() -> str:
+    """The version that this code reads and writes."""
+    return known_versions()[-1]
+
+
+def current_version(connection: Connection) -> str | None:
+    """The version of a database, None where it is empty. Raises UsageError where it is somebody else's."""
+    tables = inspect(connection).get_table_names()
+    if not tables:
+        return None
+    if VERSION_TABLE not in tables:
+        raise UsageError(f"{connection.engine.url} is not a results database: it holds other tables; see --store")
+    return connection.execute(text(f"select version_num from {VERSION_TABLE}")).scalar_one_or_none()
+
+
+def require_newest(engine: Engine, version: str | None) -> None:
+    """Raises UsageError, with the command to run, unless `version` is the one of this code."""
+    if version is None:
+        raise UsageError(f"no results database at {engine.url} yet; agn run makes one")
+    if version not in known_versions():
+        raise UsageError(
+            f"results database {engine.url} has schema {version}, newer than this agnostics knows "
+            f"({newest_version()}); run pip install --upgrade agnostics"
+        )
+    if version != newest_version():
+        raise UsageError(
+            f"results database {engine.url} has the old schema {version}, not {newest_version()}; run agn db upgrade"
+        )
+
+
+def upgrade(engine: Engine) -> None:
+    """Bring a database, which may be empty, to the schema of this code, whole or not at all.
+
+    Raises UsageError for a database that is newer than the code or somebody else's.
+    """
+    with reading(engine) as connection:
+        is_new = current_version(connection) is None
+    if is_new:
+        _prepare_file(engine)
+    with writing(engine) as connection:
+        _wait_for_others(connection)
+        version = current_version(connection)
+        if version is not None and version not in known_versions():
+            require_newest(engine, version)
+        if version != newest_version():
+            _migrate(connection)
+
+
+def _prepare_file(engine: Engine) -> None:
+    """Let readers and a writer work at the same time; an SQLite file remembers it."""
+    if engine.dialect.name == "sqlite":
+        with reading(engine) as connection:
+            driver = connection.connection.driver_connection
+            assert driver is not None
+            driver.execute("pragma journal_mode = wal")
+
+
+def _wait_for_others(connection: Connection) -> None:
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("set local lock_timeout = '30s'"))
+        connection.execute(text("select pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+
+
+def _migrate(connection: Connection) -> None:
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")
