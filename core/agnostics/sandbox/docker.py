@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from docker import DockerClient
-from docker.errors import APIError, DockerException
+from docker.errors import APIError, DockerException, NotFound
 from docker.models.containers import Container
 from docker.types import LogConfig
 from requests.exceptions import RequestException
@@ -27,14 +27,15 @@ from agnostics.sandbox.binary import harness_path
 from agnostics.sandbox.engine import ANSWER_S, connect
 from agnostics.sandbox.images import built_image, ensure_image
 from agnostics.sandbox.owner import current_owner, has_died
+from agnostics.sandbox.protocol import greet
 from agnostics.task import Limits
 
 log = logging.getLogger("agnostics")
 
 START_S = 30
 """How long a container may take until its harness answers."""
-OVERHEAD_MB = 64
-OVERHEAD_PROCESSES = 16
+OWN_PROCESSES = 4
+"""The harness itself, with room to spare."""
 RAM_DISK = "rw,exec,nosuid,nodev,size=256m,nr_inodes=65536,mode=1777"
 CAPABILITIES = ["SETUID", "SETGID", "KILL", "CHOWN", "DAC_OVERRIDE", "FOWNER"]
 """What the harness needs to become the slot's user, and to kill and clear up after it. Programs have none."""
@@ -49,9 +50,9 @@ class DockerSlot:
         self._container = container
 
     def set_limits(self, memory_mb: int, processes: int) -> None:
-        """Set what all that runs in the container may use, with some room for the harness and its RAM disks."""
-        bytes_ = (memory_mb + OVERHEAD_MB) << 20
-        limits = {"Memory": bytes_, "MemorySwap": bytes_, "PidsLimit": processes + OVERHEAD_PROCESSES}
+        """Set what all that runs in the container may use, swap and RAM disks included."""
+        size = memory_mb << 20
+        limits = {"Memory": size, "MemorySwap": size, "PidsLimit": processes + OWN_PROCESSES}
         _update(self._container, limits)
 
     def close(self) -> None:
@@ -112,7 +113,7 @@ class DockerBackend:
             cap_drop=["ALL"],
             cap_add=CAPABILITIES,
             security_opt=["no-new-privileges"],
-            pids_limit=Limits().processes + OVERHEAD_PROCESSES,
+            pids_limit=Limits().processes + OWN_PROCESSES,
             environment={"HOME": "/tmp", "TMPDIR": "/tmp", "LANG": "C.UTF-8"},
             log_config=LogConfig(type="none"),
             tmpfs={"/w": RAM_DISK, "/tmp": RAM_DISK, "/dev/mqueue": "ro,size=4k"},
@@ -146,16 +147,35 @@ def _started(container: Container, path: Path) -> socket.socket:
 
 
 def _connect(container: Container, path: Path) -> socket.socket:
-    """The connection to the harness that listens at `path`, as soon as it does."""
+    """The connection to the harness that listens at `path`, once it has answered."""
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        _dial(connection, container, path)
+        greet(connection, START_S)
+    except OSError as error:
+        connection.close()
+        raise AgnosticsError(f"the harness in container {container.short_id} does not answer: {error}") from error
+    return connection
+
+
+def _dial(connection: socket.socket, container: Container, path: Path) -> None:
+    """Connect as soon as the harness listens. Raises OSError where it does not, or has ended."""
     deadline = time.monotonic() + START_S
-    while time.monotonic() < deadline:
-        with suppress(FileNotFoundError, ConnectionRefusedError):
-            connection.connect(str(path))
-            return connection
-        time.sleep(0.002)
-    connection.close()
-    raise AgnosticsError(f"the harness in container {container.short_id} did not answer in {START_S} s")
+    while True:
+        try:
+            return connection.connect(str(path))
+        except (FileNotFoundError, ConnectionRefusedError):
+            if time.monotonic() > deadline or not _is_alive(container):
+                raise
+        time.sleep(0.01)
+
+
+def _is_alive(container: Container) -> bool:
+    try:
+        container.reload()
+    except NotFound:
+        return False
+    return container.status in {"created", "running"}
 
 
 def _update(container: Container, limits: dict[str, int]) -> None:
