@@ -25,7 +25,7 @@ class Progress:
     completions: int = 0
     seconds: float = 0.0
     before: dict[str, Any] | None = None
-    """The score before training, once it is measured."""
+    """The fields of the score before training, once it is measured."""
 
 
 def save(run_folder: Path, policy: Policy, tokenizer: Any, progress: Progress) -> Path:
@@ -58,7 +58,9 @@ def last(run_folder: Path) -> Path:
     """The folder of the last checkpoint. Raises UsageError where there is none."""
     folders = _all(run_folder)
     if not folders:
-        raise UsageError(f"run {run_folder.name} has no checkpoint to go on from; start it anew: agn run {run_folder}/config.toml")
+        raise UsageError(
+            f"run {run_folder.name} has no checkpoint to go on from; start it anew: agn run {run_folder}/config.toml"
+        )
     return folders[-1]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -136,6 +137,14 @@ def to_toml(config: RunConfig) -> str:
         else:
             lines.append(f"{key} = {json.dumps(value)}")
     return "\n".join([*lines, *tables]) + "\n"
+
+
+def output_folder(config: RunConfig) -> Path:
+    """The folder of run folders."""
+    if config.output:
+        return Path(config.output).expanduser().resolve()
+    home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(home) / "agnostics" / "runs"
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -40,7 +40,7 @@ def ask_all(tokenizer: Any, language: Language, tasks: Iterable[Task], max_token
     kept = [question for question in questions if len(question.prompt) <= max_tokens]
     if not kept:
         raise UsageError(
-            f"none of the {len(questions)} tasks has a prompt of at most rollout.max_prompt_tokens = {max_tokens} tokens"
+            f"none of {len(questions)} tasks has a prompt of at most {max_tokens} tokens; see rollout.max_prompt_tokens"
         )
     return kept, len(questions) - len(kept)
 

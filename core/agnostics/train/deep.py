@@ -54,7 +54,8 @@ def _join_process_group() -> None:
         return
     backend = "nccl" if torch.cuda.is_available() else "gloo"
     if alone:
-        torch.distributed.init_process_group(backend, store=torch.distributed.HashStore(), rank=0, world_size=1)
+        store = torch.distributed.HashStore()  # type: ignore[attr-defined]
+        torch.distributed.init_process_group(backend, store=store, rank=0, world_size=1)
     else:
         torch.distributed.init_process_group(backend)
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from agnostics.host import Host
 from agnostics.store import CompletionRecord, Recorder
 from agnostics.train import checkpoint
+from agnostics.train.attempts import Attempt
 from agnostics.train.checkpoint import Progress
-from agnostics.train.heldout import Score
-from agnostics.train.policy import Policy
+from agnostics.train.heldout import Score, score
+from agnostics.train.loop import Groups, Trainer
 from agnostics.train.reckoning import Judged
 
 Phase = Literal["train", "eval_before", "eval_after"]
+Status = Literal["finished", "interrupted"]
 
 
 class Reporter(Protocol):
@@ -32,6 +34,39 @@ class Reporter(Protocol):
         """The held-out tasks have been tried."""
 
 
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a run came to. `seconds` is the time of training and evaluation, over all its sessions."""
+
+    run: str
+    status: Status
+    language: str
+    steps: int
+    completions: int
+    before: Score | None
+    after: Score | None
+    checkpoint: Path | None
+    store: str
+    seconds: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """What `agn run --json` prints and the store keeps."""
+        before, after = self.before, self.after
+        return {
+            "run": self.run,
+            "language": self.language,
+            "steps": self.steps,
+            "completions": self.completions,
+            "pass_at_1_before": before and before.pass_at_1,
+            "pass_at_1_after": after and after.pass_at_1,
+            "interval_before": before and before.interval,
+            "interval_after": after and after.interval,
+            "checkpoint": self.checkpoint and str(self.checkpoint),
+            "store": self.store,
+            "seconds": round(self.seconds, 1),
+        }
+
+
 @dataclass
 class Journal:
     """The records of one run. `progress` says how far it has come."""
@@ -41,42 +76,79 @@ class Journal:
     host: Host
     recorder: Recorder
     reporter: Reporter
-    policy: Policy
+    trainer: Trainer
     tokenizer: Any
-    steps: int
-    checkpoint_every: int
-    progress: Progress = field(default_factory=Progress)
-    last_checkpoint: Path | None = None
-    _started: float = field(default_factory=time.monotonic)
+    store: str
+    progress: Progress
+    after: Score | None = None
+    checkpoint: Path | None = None
+    _clock: float = field(default_factory=time.monotonic)
 
-    def step_finished(self, step: int, groups: Sequence[Sequence[Judged]], figures: Mapping[str, float]) -> None:
+    def step_finished(self, step: int, groups: Groups, figures: Mapping[str, float]) -> None:
         """Write down a training step, and a checkpoint where one is due."""
-        self.record(step, "train", groups)
+        self._record(step, "train", groups)
         self.recorder.step(step, figures)
         self.host.step_finished(self.run, figures)
-        self.progress = replace(self.progress, step=step)
-        self.reporter.step(step, self.steps, figures)
-        if step % self.checkpoint_every == 0 or step == self.steps:
+        self._advance(step=step)
+        self.reporter.step(step, self.trainer.steps, figures)
+        if step % self.trainer.config.checkpoint_every == 0 or step == self.trainer.steps:
             self.save_checkpoint()
 
-    def record(self, step: int, phase: Phase, groups: Sequence[Sequence[Judged]]) -> None:
-        """Write down every attempt with its program, verification and reward."""
-        for judged in (judged for group in groups for judged in group):
-            self.recorder.completion(_record(step, phase, judged))
-            self.host.program_verified(self.run, judged.attempt.verification)
-        count = sum(map(len, groups))
-        self.progress = replace(self.progress, completions=self.progress.completions + count)
+    def evaluated(self, phase: Phase, groups: Sequence[Sequence[Attempt]]) -> None:
+        """Write down the attempts at held-out tasks and what they came to."""
+        found = score(groups, self.trainer.config.seed)
+        with self.trainer.interrupts.deferred():
+            self._record(self.progress.step, phase, [[Judged(a, None, None) for a in group] for group in groups])
+            self.recorder.step(self.progress.step, _figures(phase, groups, found))
+            if phase == "eval_before":
+                self._advance(before=found and asdict(found))
+            self.after = found if phase == "eval_after" else None
+        if found:
+            self.reporter.score(phase, found)
 
     def save_checkpoint(self) -> None:
-        """Write a checkpoint of where the run is, after everything recorded so far is safe in the store."""
+        """Write a checkpoint of where the run is, when everything recorded so far is safe in the store."""
         self.recorder.flush()
+        self._advance()
+        self.checkpoint = checkpoint.save(self.folder, self.trainer.policy, self.tokenizer, self.progress)
+
+    def summary(self, status: Status) -> Summary:
+        """What the run has come to."""
+        self._advance()
+        progress = self.progress
+        before = Score(**progress.before) if progress.before else None
+        return Summary(
+            run=self.run,
+            status=status,
+            language=self.trainer.workshop.language.name,
+            steps=progress.step,
+            completions=progress.completions,
+            before=before,
+            after=self.after,
+            checkpoint=self.checkpoint,
+            store=self.store,
+            seconds=progress.seconds,
+        )
+
+    def _record(self, step: int, phase: Phase, groups: Groups) -> None:
+        """Write down every attempt with its program, verification and reward."""
+        for judged in (judged for group in groups for judged in group):
+            self.recorder.completion(_completion(step, phase, judged))
+            self.host.program_verified(self.run, judged.attempt.verification)
+        self._advance(completions=self.progress.completions + sum(map(len, groups)))
+
+    def _advance(self, **changes: Any) -> None:
         now = time.monotonic()
-        self.progress = replace(self.progress, seconds=self.progress.seconds + now - self._started)
-        self._started = now
-        self.last_checkpoint = checkpoint.save(self.folder, self.policy, self.tokenizer, self.progress)
+        self.progress = replace(self.progress, seconds=self.progress.seconds + now - self._clock, **changes)
+        self._clock = now
 
 
-def _record(step: int, phase: Phase, judged: Judged) -> CompletionRecord:
+def _figures(phase: Phase, groups: Sequence[Sequence[Attempt]], found: Score | None) -> dict[str, float]:
+    figures: dict[str, float] = {f"{phase}_completions": sum(map(len, groups))}
+    return figures | {f"{phase}_pass_at_1": found.pass_at_1} if found else figures
+
+
+def _completion(step: int, phase: Phase, judged: Judged) -> CompletionRecord:
     attempt = judged.attempt
     return CompletionRecord(
         step=step,

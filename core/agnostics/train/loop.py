@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from agnostics.reward import RewardPolicy
 from agnostics.rollout.engine import Sampling
-from agnostics.train.attempts import Round, Workshop
+from agnostics.train.attempts import Attempt, Round, Workshop
 from agnostics.train.config import RunConfig
-from agnostics.train.curriculum import Curriculum
+from agnostics.train.curriculum import Curriculum, Question
 from agnostics.train.figures import figures_of, figures_of_updates
 from agnostics.train.interrupt import Interrupts
 from agnostics.train.policy import Policy
@@ -30,12 +30,16 @@ class Trainer:
     """A policy, and everything that it takes to teach it."""
 
     config: RunConfig
-    steps: int
     workshop: Workshop
     policy: Policy
     curriculum: Curriculum
     reward: RewardPolicy
     interrupts: Interrupts
+
+    @property
+    def steps(self) -> int:
+        """The number of the last step."""
+        return self.config.steps or self.curriculum.steps_per_epoch
 
     def train(self, done: int, finished: Finished) -> None:
         """Train from the step after `done` to the last; `finished(step, groups, figures)` is told of each step."""
@@ -47,6 +51,12 @@ class Trainer:
                 learned = self._update(step, groups)
                 figures = figures_of(attempted, groups) | learned | {"seconds": time.monotonic() - started}
                 finished(step, groups, figures)
+
+    def attempt_held_out(self, questions: Sequence[Question]) -> list[list[Attempt]]:
+        """Attempts at held-out tasks, a group for each. They have the same seeds before and after training."""
+        evaluation = self.config.evaluation
+        sampling = Sampling(evaluation.temperature, self.config.rollout.max_new_tokens)
+        return self.workshop.attempt(questions, evaluation.samples, sampling, f"{self.config.seed}/evaluation").groups
 
     def _sample_and_verify(self, step: int) -> Round:
         rollout = self.config.rollout

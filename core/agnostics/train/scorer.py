@@ -39,11 +39,11 @@ class TokenScorer(nn.Module):
         """(N, hidden size), (N,) -> (N,)"""
         head = self.model.get_output_embeddings()
         size = max(1, LOGITS_AT_ONCE // self.model.config.vocab_size)
-        parts = zip(hidden.split(size), targets.split(size), strict=True)
+        parts = zip(torch.split(hidden, size), torch.split(targets, size), strict=True)
         scores = [checkpoint(self._chunk, head, h, t, use_reentrant=False) for h, t in parts]
         return torch.cat(scores)
 
     def _chunk(self, head: nn.Module, hidden: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        logits = head(hidden).float() / self._temperature
-        chosen: torch.Tensor = logits.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
+        logits: torch.Tensor = head(hidden).float() / self._temperature
+        chosen = logits.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
         return chosen - logits.logsumexp(-1)

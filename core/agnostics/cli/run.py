@@ -1,0 +1,149 @@
+"""`agn run`: train a model by running what it writes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+from agnostics.cli.output import print_json, words
+from agnostics.errors import MissingRequirement, UsageError, unknown
+
+if TYPE_CHECKING:
+    from agnostics.train.config import RunConfig
+    from agnostics.train.heldout import Score
+    from agnostics.train.journal import Summary
+
+
+@click.command("run")
+@click.argument("config", required=False, type=click.Path(path_type=Path))
+@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Set a key, as in train.clip_high=0.28.")
+@click.option("--language", help="A language's name, or a YAML file.")
+@click.option("--model", help="A model's folder, its name on the hub, or `starter`.")
+@click.option("--dataset", help="A data set's name, adapter:source, or a file.")
+@click.option("--steps", type=int, help="Training steps.")
+@click.option("--resume", metavar="RUN", help="Go on with a run: its id, or its folder.")
+@click.option("--sandbox", help="auto, docker, bubblewrap, process or ray://...")
+@click.option("--store", help="The results database, as a SQLAlchemy URL.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
+def command(config: Path | None, overrides: tuple[str, ...], resume: str | None, as_json: bool, **options: Any) -> int:
+    """Train a model by running what it writes.
+
+    CONFIG is a TOML file; without one the defaults are the paper's.
+    """
+    from agnostics.host import load_host
+    from agnostics.train.config import load_config
+
+    folder = _run_folder(resume, config, load_config(None, overrides, options)) if resume else None
+    settings = load_config(folder / "config.toml" if folder else config, overrides, options)
+    train = _import_training()
+    with ConsoleReporter.watching() as reporter:
+        summary: Summary = train(settings, load_host(), reporter, folder)
+    return _conclude(summary, as_json)
+
+
+class ConsoleReporter:
+    """Tells of a run on stderr: a line for each step, and on a terminal a bar below them."""
+
+    def __init__(self, bar: Progress | None) -> None:
+        self._bar = bar
+        self._task: TaskID | None = None
+
+    @classmethod
+    @contextmanager
+    def watching(cls) -> Iterator[ConsoleReporter]:
+        """A reporter, with its bar where stderr is a terminal."""
+        if not words.is_terminal:
+            yield cls(None)
+            return
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        with Progress(*columns, console=words, transient=True) as bar:
+            yield cls(bar)
+
+    def say(self, text: str) -> None:
+        """See `Reporter.say`."""
+        words.print(text, markup=False)
+
+    def step(self, step: int, steps: int, figures: Mapping[str, float]) -> None:
+        """See `Reporter.step`."""
+        words.print(_line(step, steps, figures), markup=False)
+        if self._bar is not None:
+            if self._task is None:
+                self._task = self._bar.add_task("training", total=steps)
+            self._bar.update(self._task, completed=step)
+
+    def score(self, phase: str, score: Score) -> None:
+        """See `Reporter.score`."""
+        when = "before" if phase == "eval_before" else "after"
+        words.print(f"held-out pass@1 {when} training: {_describe(score)} on {score.tasks} tasks", markup=False)
+
+
+def _line(step: int, steps: int, figures: Mapping[str, float]) -> str:
+    """A step in one line."""
+    return (
+        f"step {step}/{steps}  pass {figures['pass_rate']:.2f}  reward {figures['reward_mean']:.2f}  "
+        f"{figures['tokens_mean']:.0f} tokens  "
+        f"{figures['groups_without_signal']:.0f}/{figures['groups']:.0f} groups without signal  "
+        f"gap {figures['gap']:.1e}  {figures['seconds']:.1f} s"
+    )
+
+
+def _run_folder(resume: str, config: Path | None, settings: RunConfig) -> Path:
+    """The folder of the run to go on with."""
+    from agnostics.train.config import output_folder
+
+    if config:
+        raise UsageError("--resume takes the run's own configuration: leave CONFIG out, and change it with --set")
+    home = output_folder(settings)
+    for folder in (Path(resume), home / resume):
+        if (folder / "config.toml").is_file():
+            return folder.resolve()
+    raise unknown("run", resume, (path.parent.name for path in home.glob("*/config.toml")))
+
+
+def _import_training() -> Any:
+    """The training session, with the libraries below it told to keep quiet."""
+    quiet = {"TORCH_CPP_LOG_LEVEL": "ERROR", "TRANSFORMERS_VERBOSITY": "error", "TOKENIZERS_PARALLELISM": "false"}
+    for name, value in {**quiet, "HF_HUB_DISABLE_PROGRESS_BARS": "1"}.items():
+        os.environ.setdefault(name, value)
+    try:
+        import transformers
+
+        from agnostics.train import session
+    except ModuleNotFoundError as error:
+        raise MissingRequirement(f"{error.name} is not installed; run: pip install 'agnostics[train]'") from error
+    transformers.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    return session.run
+
+
+def _conclude(summary: Summary, as_json: bool) -> int:
+    """Say what the run came to; its exit status."""
+    if summary.status == "interrupted":
+        words.print(f"interrupted after step {summary.steps}; to go on: agn run --resume {summary.run}", markup=False)
+        return 130
+    if as_json:
+        print_json(summary.as_dict())
+    else:
+        click.echo(_report(summary))
+    return 0
+
+
+def _report(summary: Summary) -> str:
+    lines = [f"run {summary.run}: {summary.steps} steps, {summary.completions} programs, {summary.seconds:.0f} s"]
+    if summary.before and summary.after:
+        lines.append(f"held-out pass@1: {_describe(summary.before)} -> {_describe(summary.after)}")
+    lines += [f"checkpoint: {summary.checkpoint}", "next:"]
+    lines.append(f"  agn results show {summary.run}")
+    lines.append('  agn results query "select verdict, count(*) from verification group by verdict"')
+    lines.append("  agn results list")
+    return "\n".join(lines)
+
+
+def _describe(score: Score) -> str:
+    low, high = score.interval
+    return f"{score.pass_at_1:.3f} (95 %: {low:.3f} to {high:.3f})"

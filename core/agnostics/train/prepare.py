@@ -1,0 +1,101 @@
+"""What a run starts from: its language, tasks and model, all checked before anything is written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from agnostics.dataset import Dataset
+from agnostics.errors import UsageError
+from agnostics.host import Host
+from agnostics.language import Language
+from agnostics.reward import RewardPolicy
+from agnostics.train.config import RunConfig
+from agnostics.train.curriculum import Curriculum, Question, ask_all
+from agnostics.train.model import find_model, load_tokenizer
+
+
+@dataclass(frozen=True)
+class Ingredients:
+    """What a run starts from. `steps` is the number of its last step."""
+
+    language: Language
+    reward: RewardPolicy
+    folder: Path
+    tokenizer: Any
+    curriculum: Curriculum
+    held_out: list[Question]
+    steps: int
+
+    @property
+    def longest_prompt(self) -> int:
+        """Tokens in the longest prompt."""
+        return max(len(question.prompt) for question in [*self.curriculum.questions, *self.held_out])
+
+
+def prepare(config: RunConfig, host: Host, say: Callable[[str], None]) -> Ingredients:
+    """Find and check everything that `config` names. Raises UsageError for what is not there or not allowed."""
+    language, reward = host.language(config.language), host.reward(config.reward)
+    adapter, source = host.dataset(config.dataset)
+    if adapter.evaluation_only:
+        raise UsageError(
+            f"data set {adapter.name!r} is for evaluation only ({adapter.license}): training on it is not allowed"
+        )
+    train = list(adapter.tasks("train", source=source, seed=config.seed))
+    test = _held_out(config, adapter, source)
+    folder = _model(config, language, adapter, say)
+    tokenizer = load_tokenizer(folder)
+    limit = _prompt_limit(config, folder)
+    questions, left_out = ask_all(tokenizer, language, train, limit)
+    if left_out:
+        say(f"{left_out} of {len(train)} tasks are left out: their prompts have more than {limit} tokens")
+    curriculum = Curriculum(questions, config.rollout.prompts, config.seed)
+    held_out = ask_all(tokenizer, language, test, limit)[0] if test else []
+    return Ingredients(
+        language, reward, folder, tokenizer, curriculum, held_out, config.steps or curriculum.steps_per_epoch
+    )
+
+
+def resolve(config: RunConfig, steps: int, store: str, output: Path) -> RunConfig:
+    """`config` with nothing left open, and with paths that hold wherever it is read again."""
+    found = {name: _absolute(getattr(config, name)) for name in ("language", "model", "dataset")}
+    return config.model_copy(update={**found, "steps": steps, "store": store, "output": str(output)})
+
+
+def _held_out(config: RunConfig, adapter: Dataset, source: str | None) -> list[Any]:
+    """The first tasks of the held-out split, where the adapter has one."""
+    evaluation = config.evaluation
+    if not evaluation.tasks or evaluation.split not in adapter.splits:
+        return []
+    return list(islice(adapter.tasks(evaluation.split, source=source, seed=config.seed), evaluation.tasks))
+
+
+def _model(config: RunConfig, language: Language, adapter: Dataset, say: Callable[[str], None]) -> Path:
+    if config.model != "starter":
+        return find_model(config.model)
+    from agnostics.train.bootstrap import bootstrap
+
+    return bootstrap(language, adapter, seed=config.seed, progress=say)
+
+
+def _prompt_limit(config: RunConfig, folder: Path) -> int:
+    """The longest prompt that fits the configuration and leaves the model room to answer."""
+    rollout = config.rollout
+    settings = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    room = settings.get("max_position_embeddings", 1 << 30) - rollout.max_new_tokens
+    if room < 1:
+        raise UsageError(
+            f"rollout.max_new_tokens = {rollout.max_new_tokens} leaves no room for a prompt: "
+            f"the model {folder} holds {room + rollout.max_new_tokens} tokens"
+        )
+    return min(rollout.max_prompt_tokens, room)
+
+
+def _absolute(name: str) -> str:
+    """A path made absolute, also that of `adapter:path`; any other name as it is."""
+    head, colon, tail = name.rpartition(":")
+    return f"{head}{colon}{Path(tail).resolve()}" if tail and Path(tail).exists() else name

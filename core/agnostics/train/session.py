@@ -1,0 +1,128 @@
+"""One training run from beginning to end, and what is left of it when it is interrupted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+from agnostics.host import Host
+from agnostics.rollout.engine import EngineSettings, open_engine
+from agnostics.store import Store, default_url
+from agnostics.train import checkpoint
+from agnostics.train.attempts import Workshop
+from agnostics.train.checkpoint import Progress
+from agnostics.train.config import RunConfig, output_folder, to_toml
+from agnostics.train.curriculum import Question
+from agnostics.train.interrupt import Interrupts
+from agnostics.train.journal import Journal, Reporter, Status, Summary
+from agnostics.train.loop import Trainer
+from agnostics.train.model import stop_ids
+from agnostics.train.policy import Policy
+from agnostics.train.prepare import Ingredients, prepare, resolve
+from agnostics.train.sync import synchronise
+from agnostics.verify import Verifier
+
+
+def run(config: RunConfig, host: Host, reporter: Reporter, resume: Path | None = None) -> Summary:
+    """Train as `config` says, or go on with the run in the folder `resume`.
+
+    Ctrl-C and SIGTERM end it with a checkpoint, and the summary's status says so; before there is anything to keep
+    they raise KeyboardInterrupt. Raises AgnosticsError for expected failures; what was stored until then stays.
+    """
+    with Interrupts() as interrupts, ExitStack() as resources:
+        start = checkpoint.last(resume) if resume else None
+        found = prepare(config.model_copy(update={"model": str(start)}) if start else config, host, reporter.say)
+        config = resolve(config, found.steps, config.store or default_url(), output_folder(config))
+        trainer = _open(resources, config, found, interrupts, reporter)
+        progress = _take_up(start, trainer) if start else Progress()
+        store = resources.enter_context(Store.open(str(config.store)))
+        with _registered(store, config, found, resume, progress) as name:
+            folder = _folder(config, name)
+            with store.recorder(name) as recorder:
+                journal = Journal(
+                    name, folder, host, recorder, reporter, trainer, found.tokenizer, str(store.engine.url), progress
+                )
+                host.run_started(name)
+                status = _train(journal, trainer, found.held_out)
+            summary = journal.summary(status)
+            store.finish_run(name, status, summary.as_dict())
+        host.run_finished(name)
+        return summary
+
+
+def _train(journal: Journal, trainer: Trainer, held_out: Sequence[Question]) -> Status:
+    """Measure, train, measure again; an interrupt leaves a checkpoint."""
+    try:
+        if held_out and journal.progress.before is None:
+            journal.evaluated("eval_before", trainer.attempt_held_out(held_out))
+        trainer.train(journal.progress.step, journal.step_finished)
+        if held_out:
+            journal.evaluated("eval_after", trainer.attempt_held_out(held_out))
+    except KeyboardInterrupt:
+        journal.save_checkpoint()
+        return "interrupted"
+    return "finished"
+
+
+def _open(
+    resources: ExitStack, config: RunConfig, found: Ingredients, interrupts: Interrupts, reporter: Reporter
+) -> Trainer:
+    """Everything that training holds on to, until `resources` is closed."""
+    reporter.say(f"loading {found.folder} into {config.rollout.engine} and DeepSpeed")
+    verifier = resources.enter_context(Verifier(sandbox=config.sandbox))
+    engine = resources.enter_context(open_engine(config.rollout.engine, _engine_settings(config, found)))
+    policy = resources.enter_context(Policy(found.folder, config.train, config.rollout.temperature))
+    workshop = Workshop(engine, found.tokenizer, found.language, verifier)
+    return Trainer(config, workshop, policy, found.curriculum, found.reward, interrupts)
+
+
+def _engine_settings(config: RunConfig, found: Ingredients) -> EngineSettings:
+    return EngineSettings(
+        folder=found.folder,
+        stop_ids=stop_ids(found.folder, found.tokenizer),
+        max_length=found.longest_prompt + config.rollout.max_new_tokens,
+        max_running=config.rollout.max_running,
+        dtype=config.train.dtype,
+        kv_cache_gib=config.rollout.kv_cache_gib,
+    )
+
+
+def _take_up(start: Path, trainer: Trainer) -> Progress:
+    """Go back to the checkpoint `start`: weights, optimizer, random state, and the engine's weights."""
+    progress = checkpoint.restore(start, trainer.policy)
+    synchronise(trainer.policy, trainer.workshop.engine)
+    return progress if progress.step else Progress(seconds=progress.seconds)  # a run at step 0 begins anew
+
+
+@contextmanager
+def _registered(
+    store: Store, config: RunConfig, found: Ingredients, resume: Path | None, progress: Progress
+) -> Iterator[str]:
+    """The run's id, from the moment that the store knows of it; a run that fails is stored as failed."""
+    if resume:
+        name = resume.name
+        store.resume_run(name, progress.step)
+    else:
+        name = store.start_run(
+            kind="train",
+            config={**config.model_dump(), "store": str(store.engine.url)},  # which hides a password
+            language=found.language,
+            model=config.model,
+            dataset=config.dataset,
+            seed=config.seed,
+        )
+    try:
+        yield name
+    except BaseException as error:
+        with suppress(Exception):  # the first error is the one to report
+            store.finish_run(name, "failed", {"error": str(error)})
+        raise
+
+
+def _folder(config: RunConfig, name: str) -> Path:
+    """The run's folder, with the resolved configuration in it."""
+    folder = Path(str(config.output)) / name
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.toml").write_text(to_toml(config), encoding="utf-8")
+    return folder

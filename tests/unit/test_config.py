@@ -1,0 +1,66 @@
+"""The configuration of a run: TOML, --set, errors with the nearest name, and a file that repeats the run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from agnostics.errors import UsageError
+from agnostics.train.config import RunConfig, load_config, to_toml
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.toml"))
+
+
+def test_defaults_are_the_papers() -> None:
+    config = RunConfig()
+    assert (config.rollout.group, config.rollout.prompts, config.rollout.temperature) == (32, 4, 0.7)
+    assert (config.train.learning_rate, config.train.warmup_epochs) == (5e-6, 0.1)
+    assert config.rollout.max_new_tokens == 1024
+
+
+def test_written_configuration_reads_back_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    config = load_config(None, ["train.clip_high=0.28", 'dataset=a "quoted" name\\here', "seed=-3"], {"steps": 7})
+    path.write_text(to_toml(config), encoding="utf-8")
+    assert load_config(path, [], {}) == config
+
+
+def test_set_goes_over_options_and_options_over_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "run.toml"
+    path.write_text("steps = 1\nseed = 1\nlanguage = 'r'\n", encoding="utf-8")
+    config = load_config(path, ["steps=3"], {"steps": 2, "seed": 2, "language": None})
+    assert (config.steps, config.seed, config.language) == (3, 2, "r")
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("train.clip_hihg=1", "did you mean 'train.clip_high'"),
+        ("modell=x", "did you mean 'model'"),
+        ("steps=0", "steps"),
+        ("train.learning_rate=fast", "train.learning_rate"),
+        ("train.learning_rate.x=1", "is a value, not a table"),
+        ("steps", "expected key=value"),
+    ],
+)
+def test_a_wrong_key_or_value_is_named(override: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message.replace("?", r"\?")):
+        load_config(None, ["train.learning_rate=1e-5", override], {})
+
+
+@pytest.mark.parametrize("text", ["a = [", "train = 3", "[train]\nfoo = 1"])
+def test_a_wrong_file_is_a_usage_error(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "run.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError):
+        load_config(path, [], {})
+
+
+def test_a_missing_file_is_a_usage_error(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no such configuration"):
+        load_config(tmp_path / "none.toml", [], {})
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_every_example_is_a_configuration(path: Path) -> None:
+    load_config(path, [], {})

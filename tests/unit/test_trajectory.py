@@ -1,0 +1,53 @@
+"""Trajectories, and how they become micro batches."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from agnostics.train.batch import Example, micro_batches
+from agnostics.trajectory import Segment, Trajectory
+
+
+def _two_turns() -> Trajectory:
+    """The policy speaks, a tool answers, the policy speaks again, one update later."""
+    first = Segment.spoken([11, 12], [-0.1, -0.2], version=3)
+    tool = Segment((21,), (0,), (0.0,), (3,))
+    second = Segment.spoken([13], [-0.3], version=4)
+    return Trajectory((1, 2, 3), (first, tool, second))
+
+
+def test_segments_read_as_one_sequence() -> None:
+    trajectory = _two_turns()
+    assert trajectory.token_ids == (11, 12, 21, 13)
+    assert trajectory.mask == (1, 1, 0, 1)
+    assert trajectory.versions == (3, 3, 3, 4)
+    assert trajectory.spoken == 3
+
+
+def test_a_segment_with_a_field_too_short_is_refused() -> None:
+    with pytest.raises(ValueError, match="equally long"):
+        Segment((1, 2), (1, 1), (-0.5,), (0, 0))
+
+
+def test_micro_batch_holds_only_what_the_policy_spoke() -> None:
+    single = Trajectory((1,), (Segment.spoken([5, 6, 7], [-1.0, -2.0, -3.0], version=0),))
+    (batch,) = micro_batches([Example(_two_turns(), 2.0, 0.5), Example(single, -1.0, 0.25)], max_tokens=100)
+    assert batch.token_ids.tolist() == [[1, 5, 6, 7, 0, 0, 0], [1, 2, 3, 11, 12, 21, 13]]
+    assert batch.mask.tolist() == [[0, 1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 0, 1]]
+    assert torch.allclose(batch.behaviour, torch.tensor([-1.0, -2.0, -3.0, -0.1, -0.2, -0.3]))
+    assert batch.advantages.tolist() == [-1.0, -1.0, -1.0, 2.0, 2.0, 2.0]
+    assert batch.weights.tolist() == [0.25, 0.25, 0.25, 0.5, 0.5, 0.5]
+
+
+def test_micro_batches_keep_every_example_and_the_limit() -> None:
+    examples = [
+        Example(Trajectory((1,) * 3, (Segment.spoken([2] * n, [-1.0] * n, 0),)), float(n), 1.0) for n in range(1, 40)
+    ]
+    batches = list(micro_batches(examples, max_tokens=120))
+    assert sorted({a for batch in batches for a in batch.advantages.tolist()}) == [float(n) for n in range(1, 40)]
+    assert all(batch.token_ids.numel() <= 120 for batch in batches)
+
+
+def test_an_example_longer_than_the_limit_goes_alone() -> None:
+    long = Example(Trajectory((1,), (Segment.spoken([2] * 50, [-1.0] * 50, 0),)), 1.0, 1.0)
+    assert [batch.token_ids.shape for batch in micro_batches([long, long], max_tokens=10)] == [(1, 51), (1, 51)]
