@@ -1,0 +1,77 @@
+"""`agn datasets`: which adapters there are, and what their tasks look like."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import click
+
+from agnostics.cli.output import print_json, print_table
+from agnostics.dataset import Dataset
+from agnostics.host import load_host
+from agnostics.task import Task
+
+
+@click.group(invoke_without_command=True)
+@click.option("--json", "as_json", is_flag=True, help="One JSON array on stdout.")
+@click.pass_context
+def command(context: click.Context, as_json: bool) -> None:
+    """List and show dataset adapters."""
+    if context.invoked_subcommand is None:
+        _list(as_json)
+
+
+@command.command("list")
+@click.option("--json", "as_json", is_flag=True, help="One JSON array on stdout.")
+def list_command(as_json: bool) -> None:
+    """Name, splits, files, licence and description of every adapter."""
+    _list(as_json)
+
+
+@command.command()
+@click.argument("name")
+@click.option("--split", default="train", show_default=True, help="Which split.")
+@click.option("--source", help="The file or hub name that the adapter reads.")
+@click.option("-n", "count", default=3, show_default=True, type=click.IntRange(min=0), help="How many tasks.")
+@click.option("--seed", default=0, show_default=True, help="The seed of a generated data set.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per task and line.")
+def show(name: str, split: str, source: str | None, count: int, seed: int, as_json: bool) -> None:
+    """Show the first tasks of NAME: an adapter, adapter:source, or a file such as tasks.jsonl."""
+    dataset, its_source = load_host().dataset(name)
+    for task in islice(dataset.tasks(split, source=source or its_source, seed=seed), count):
+        if as_json:
+            print_json(task.model_dump(mode="json"))
+        else:
+            _show(task)
+
+
+def _list(as_json: bool) -> None:
+    datasets = [dataset for _, dataset in sorted(load_host().datasets().items())]
+    if as_json:
+        print_json([_describe(dataset) for dataset in datasets])
+        return
+    columns = ("name", "splits", "files", "license", "evaluation_only", "description")
+    print_table(columns, ([_cell(_describe(dataset)[column]) for column in columns] for dataset in datasets))
+
+
+def _describe(dataset: Dataset) -> dict[str, str | bool | list[str]]:
+    return {
+        "name": dataset.name,
+        "splits": list(dataset.splits),
+        "files": list(dataset.suffixes),
+        "license": dataset.license,
+        "evaluation_only": dataset.evaluation_only,
+        "description": dataset.description,
+    }
+
+
+def _cell(value: str | bool | list[str]) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return value if isinstance(value, str) else " ".join(value)
+
+
+def _show(task: Task) -> None:
+    click.echo(f"{task.id}  ({len(task.tests)} tests)\n\n{task.statement}\n")
+    print_table(("input", "output"), ((repr(test.input), repr(test.output)) for test in task.tests))
+    click.echo()

@@ -1,0 +1,57 @@
+"""`agn model`: make the starter model."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import click
+
+from agnostics.cli.output import print_json, words
+from agnostics.errors import MissingRequirement, UsageError
+
+
+@click.group()
+def command() -> None:
+    """Make the starter model."""
+
+
+@command.command()
+@click.option("--language", required=True, help="A language's name, or a YAML file.")
+@click.option("--seed", default=0, show_default=True, help="Decides weights, examples and their order.")
+@click.option("--output", type=click.Path(path_type=Path), help="Copy the model to this folder, which must be new.")
+@click.option("--sandbox", default="auto", show_default=True, help="auto, docker, bubblewrap, process or ray://...")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+def bootstrap(language: str, seed: int, output: Path | None, sandbox: str, as_json: bool) -> None:
+    """Train a small model from scratch on a language's reference programs.
+
+    Most programs that it is shown are wrong, so that there is something left to learn. A model that is in the cache
+    is not made again.
+    """
+    if output and output.exists():
+        raise UsageError(f"{output}: already there; name a new folder")
+    folder = _bootstrap(language, seed, sandbox)
+    if output:
+        folder = Path(shutil.copytree(folder, output))
+    start = json.loads((folder / "starter.json").read_text(encoding="utf-8"))["pass_at_1"]
+    if as_json:
+        print_json({"language": language, "seed": seed, "model": str(folder), "pass_at_1": start})
+    else:
+        click.echo(folder)
+
+
+def _bootstrap(language: str, seed: int, sandbox: str) -> Path:
+    from agnostics.host import load_host
+
+    host = load_host()
+    found, (dataset, _) = host.language(language), host.dataset("starter")
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    try:
+        from agnostics.train.bootstrap import bootstrap
+
+        return bootstrap(found, dataset, seed=seed, sandbox=sandbox, progress=words.print)
+    except ModuleNotFoundError as error:
+        raise MissingRequirement(f"{error.name} is not installed; run: pip install 'agnostics[train]'") from error

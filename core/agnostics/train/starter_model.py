@@ -1,0 +1,127 @@
+"""The starter model: a Qwen3 of two million weights, trained from scratch on a corpus in about two minutes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import torch
+from transformers import GenerationConfig, PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
+
+from agnostics.train.starter_corpus import Corpus, Example
+from agnostics.train.starter_settings import StarterSettings
+from agnostics.train.starter_tokenizer import END, train_tokenizer
+
+IGNORED = -100
+TOKENIZER_EXAMPLES = 4000
+TOLD_EVERY = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """The tokens of an example; the model is taught those from `answer` on."""
+
+    token_ids: list[int]
+    answer: int
+
+
+def make_model(
+    corpus: Corpus, settings: StarterSettings, seed: int, folder: Path, progress: Callable[[str], None]
+) -> None:
+    """Train tokenizer and model on `corpus`, and save both to `folder` in Hugging Face's format."""
+    sample = islice(corpus.examples(Random(f"{seed}/tokenizer")), TOKENIZER_EXAMPLES)
+    texts = [text for example in sample for text in (example.prompt, example.answer)]
+    tokenizer = train_tokenizer(texts, settings.vocabulary)
+    model = _new_model(tokenizer, settings, seed)
+    _train(model, _batches(corpus, tokenizer, settings, seed), settings, progress)
+    model.generation_config = GenerationConfig(  # type: ignore[no-untyped-call]
+        eos_token_id=tokenizer.eos_token_id, pad_token_id=tokenizer.pad_token_id, do_sample=True
+    )
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+def _new_model(tokenizer: PreTrainedTokenizerFast, settings: StarterSettings, seed: int) -> Any:
+    config = Qwen3Config(
+        vocab_size=len(tokenizer),
+        hidden_size=settings.hidden,
+        intermediate_size=settings.intermediate,
+        num_hidden_layers=settings.layers,
+        num_attention_heads=settings.heads,
+        num_key_value_heads=settings.heads,
+        head_dim=settings.hidden // settings.heads,
+        max_position_embeddings=2048,
+        tie_word_embeddings=False,
+        bos_token_id=None,
+        eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+        dtype="float32",
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = Qwen3ForCausalLM(config)  # type: ignore[no-untyped-call]
+    # A head that starts as the embedding makes copying a constant from the prompt easy to find.
+    model.lm_head.weight.data.copy_(model.model.embed_tokens.weight.data)
+    return model
+
+
+def _train(
+    model: Any,
+    batches: Iterator[tuple[torch.Tensor, torch.Tensor]],
+    settings: StarterSettings,
+    progress: Callable[[str], None],
+) -> None:
+    optimizer = torch.optim.AdamW(model.parameters(), lr=settings.learning_rate, betas=(0.9, 0.95), weight_decay=0.1)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _rate(step, settings))
+    for step, (token_ids, labels) in enumerate(islice(batches, settings.steps), start=1):
+        loss = model(input_ids=token_ids, labels=labels, use_cache=False).loss
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+        schedule.step()
+        if step % TOLD_EVERY == 0:
+            progress(f"starter model: step {step} of {settings.steps}, loss {loss.item():.2f}")
+    model.eval()
+
+
+def _rate(step: int, settings: StarterSettings) -> float:
+    """The share of the learning rate: a linear rise over the first tenth, then a linear fall to a twentieth."""
+    done = step / settings.steps
+    return min(10 * (done + 1 / settings.steps), max(0.05, (1 - done) / 0.9))
+
+
+def _batches(
+    corpus: Corpus, tokenizer: PreTrainedTokenizerFast, settings: StarterSettings, seed: int
+) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    """Token ids and labels, (B, L) each; examples of about equal length share a batch, to save padding."""
+    rng = Random(f"{seed}/examples")
+    examples = corpus.examples(rng)
+    while True:
+        drawn = [_encode(example, tokenizer) for example in islice(examples, settings.batch * 8)]
+        drawn.sort(key=lambda encoded: len(encoded.token_ids))
+        batches = [drawn[start : start + settings.batch] for start in range(0, len(drawn), settings.batch)]
+        rng.shuffle(batches)
+        yield from (_padded(batch, int(tokenizer.pad_token_id)) for batch in batches)
+
+
+def _encode(example: Example, tokenizer: PreTrainedTokenizerFast) -> Encoded:
+    messages = [{"role": "user", "content": example.prompt}]
+    prompt = tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
+    before, after = tokenizer([prompt, example.answer + END], add_special_tokens=False)["input_ids"]
+    return Encoded(before + after, len(before))
+
+
+def _padded(batch: Sequence[Encoded], pad: int) -> tuple[torch.Tensor, torch.Tensor]:
+    longest = max(len(encoded.token_ids) for encoded in batch)
+    token_ids = torch.full((len(batch), longest), pad)
+    labels = torch.full((len(batch), longest), IGNORED)
+    for row, encoded in enumerate(batch):
+        ids = torch.tensor(encoded.token_ids)
+        token_ids[row, : len(ids)] = ids
+        labels[row, encoded.answer : len(ids)] = ids[encoded.answer :]
+    return token_ids, labels

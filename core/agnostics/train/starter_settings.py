@@ -1,0 +1,25 @@
+"""How large the starter model is and how long it learns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class StarterSettings:
+    """The size of the model, its training in steps (never seconds), and the share of right answers it sees."""
+
+    vocabulary: int = 768
+    hidden: int = 192
+    layers: int = 4
+    heads: int = 6
+    intermediate: int = 512
+    steps: int = 440
+    batch: int = 24
+    learning_rate: float = 3e-3
+    right_share: float = 0.22
+    wrong: int = 6
+    """Wrong programs of each kind."""
+
+
+DEFAULTS = StarterSettings()
