@@ -1,0 +1,171 @@
+/* Starting up: take the place that the isolation mode prepared, give up what is not needed, and serve.
+ *
+ * harness [--fd N | --listen PATH] [--uid N] [--work DIR] [--tmp DIR] [--mount BYTES INODES] [--cgroup DIR]
+ * harness --join FILE... -- COMMAND...     enter cgroups (their cgroup.procs), then become the command
+ */
+#include "harness.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { BIG_FRAME = 1 << 20 };
+
+struct settings settings = {.connection = -1, .work = "/w", .scratch = "/tmp"};
+extern char **environ;
+
+static void die(const char *what) {
+    perror(what);
+    exit(3);
+}
+
+static int join_and_become(char **arguments) {
+    for (; *arguments && strcmp(*arguments, "--"); arguments++) {
+        int fd = open(*arguments, O_WRONLY | O_CLOEXEC);
+        if (fd < 0 || write(fd, "0", 1) != 1) die(*arguments);
+        close(fd);
+    }
+    if (!*arguments || !arguments[1]) exit(2);
+    execvp(arguments[1], arguments + 1);
+    die(arguments[1]);
+    return 3;
+}
+
+/* Wait for the one client, on a socket that is gone before the first program runs. */
+static int accept_one(const char *path) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof address.sun_path) exit(2);
+    strcpy(address.sun_path, path);
+    int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (listener < 0 || bind(listener, (struct sockaddr *)&address, sizeof address) || listen(listener, 1)) die(path);
+    chmod(path, 0666); /* an ordinary user talks to a harness that is root in its container; the folder keeps others out */
+    int connection = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+    if (connection < 0) die(path);
+    unlink(path);
+    close(listener);
+    return connection;
+}
+
+static void begin_clean(void) {
+    struct stat status;
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    for (int number = 1; number < 32; number++) signal(number, SIG_DFL);
+    for (int fd = 0; fd < 3; fd++)
+        if (fstat(fd, &status) && open("/dev/null", O_RDWR) != fd) exit(3);
+    umask(022);
+}
+
+static void point_to_scratch(void) {
+    if (setenv("HOME", settings.scratch, 1) || setenv("TMPDIR", settings.scratch, 1)) exit(3);
+}
+
+static const char *option(int count, char **arguments, const char *name, int place) {
+    for (int i = 1; i + place < count; i++)
+        if (!strcmp(arguments[i], name)) return arguments[i + place];
+    return NULL;
+}
+
+static void read_settings(int count, char **arguments) {
+    const char *uid = option(count, arguments, "--uid", 1), *fd = option(count, arguments, "--fd", 1);
+    const char *work = option(count, arguments, "--work", 1), *scratch = option(count, arguments, "--tmp", 1);
+    settings.uid = uid ? (uid_t)strtoul(uid, NULL, 10) : 0;
+    settings.namespaced = getpid() == 1;
+    if (work) settings.work = work;
+    if (scratch) settings.scratch = scratch;
+    if (fd) settings.connection = atoi(fd);
+}
+
+/* Die with the one that started us: with bwrap where we are in its namespace; else the closed connection tells. */
+static void stay_close_to_parent(void) {
+    if (settings.namespaced && settings.connection >= 0) prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (!settings.namespaced) prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+static void connect_client(const char *path) {
+    if (path) settings.connection = accept_one(path);
+    if (settings.connection < 0 || fcntl(settings.connection, F_SETFD, FD_CLOEXEC)) die("harness: no connection");
+}
+
+static void lock_down(void) {
+    if (settings.uid && setgroups(0, NULL)) die("harness: cannot drop groups");
+    keep_needed_capabilities();
+    prctl(PR_SET_DUMPABLE, 0);
+    install_filter();
+}
+
+/* The most memory that we ever held would count as that of each later program: forget it. */
+static void forget_peak(void) {
+    int fd = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
+    if (fd < 0) return;
+    if (write(fd, "5", 1) < 0) { /* then later programs show a higher peak, which is all */
+    }
+    close(fd);
+}
+
+/* Programs get our own environment, as the slot's maker set it, under what the job says. */
+static void add_own_environment(struct job *job) {
+    size_t theirs = 0, ours = 0;
+    while (job->environment[theirs]) theirs++;
+    while (environ[ours]) ours++;
+    char **all = realloc(job->environment, (theirs + ours + 1) * sizeof *all);
+    if (!all) _exit(1);
+    size_t count = theirs;
+    for (size_t i = 0; i < ours; i++) {
+        bool set = false;
+        size_t name = strcspn(environ[i], "=") + 1;
+        for (size_t k = 0; k < theirs && !set; k++) set = !strncmp(all[k], environ[i], name);
+        if (!set) all[count++] = environ[i];
+    }
+    all[count] = NULL;
+    job->environment = all;
+}
+
+static bool serve_one(struct answer *answer) {
+    struct frame frame;
+    struct job job;
+    if (!read_frame(settings.connection, &frame)) return false;
+    const char *error = parse_job(&frame, &job);
+    settings.frame_kb = frame.size >> 10;
+    if (error) {
+        begin_answer(answer, error);
+    } else {
+        add_own_environment(&job);
+        do_job(&job, answer);
+    }
+    free_job(&job);
+    bool big = frame.size > BIG_FRAME;
+    free_frame(&frame);
+    if (big) forget_peak();
+    return send_answer(settings.connection, answer);
+}
+
+int main(int count, char **arguments) {
+    struct answer answer = {0};
+    if (count > 1 && !strcmp(arguments[1], "--join")) return join_and_become(arguments + 2);
+    begin_clean();
+    read_settings(count, arguments);
+    point_to_scratch();
+    stay_close_to_parent();
+    const char *bytes = option(count, arguments, "--mount", 1), *inodes = option(count, arguments, "--mount", 2);
+    if (bytes && inodes) mount_ram_disks(bytes, inodes);
+    open_folders();
+    const char *cgroup = option(count, arguments, "--cgroup", 1);
+    if (cgroup) watch_oom_kills(cgroup);
+    connect_client(option(count, arguments, "--listen", 1));
+    lock_down();
+    while (serve_one(&answer)) {
+    }
+    kill_everything();
+    return 0;
+}

@@ -1,0 +1,175 @@
+/* One run of a compiler or a program: started, watched, ended, measured. */
+#include "harness.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { FIRST_LOOK_US = 5000, LOOK_US = 20000, HARD_FACTOR = 10, HARD_EXTRA_US = 1000000 };
+
+struct watch {
+    pid_t pid;
+    int pidfd;
+    uint64_t started_us, cpu_us, delay_us, reaped_us;
+    const struct limits *limits;
+    const struct streams *streams;
+    enum verdict broken; /* the limit that was broken, or ACCEPTED */
+};
+
+uint64_t clock_us(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+static uint64_t micros(struct timeval time) { return (uint64_t)time.tv_sec * 1000000 + (uint64_t)time.tv_usec; }
+
+static uint64_t cpu_of(const struct rusage *usage) { return micros(usage->ru_utime) + micros(usage->ru_stime); }
+
+static uint64_t largest(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+static uint64_t smallest(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+/* Reap what was orphaned and died, so that it does not fill the process limit; its time still counts. */
+static void reap_orphans(struct watch *watch) {
+    for (;;) {
+        siginfo_t dead = {0};
+        if (waitid(P_ALL, 0, &dead, WEXITED | WNOHANG | WNOWAIT) || !dead.si_pid || dead.si_pid == watch->pid) return;
+        struct rusage usage = {0};
+        syscall(SYS_wait4, dead.si_pid, NULL, 0, &usage);
+        watch->reaped_us += cpu_of(&usage);
+    }
+}
+
+static bool too_much_output(const struct watch *watch) {
+    return file_size(watch->streams->out) > watch->limits->out_bytes || file_size(watch->streams->err) > watch->limits->out_bytes;
+}
+
+/* The program's own time: the processor time of all its processes, or the time that passed while none of its threads
+ * was kept waiting for a processor, whichever is more. A busy machine thus fails no right program. */
+static uint64_t own_time_us(const struct watch *watch, uint64_t wall_us) {
+    uint64_t awake = wall_us > watch->delay_us ? wall_us - watch->delay_us : 0;
+    return largest(watch->cpu_us, awake);
+}
+
+static void measure(struct watch *watch, struct usage *usage) {
+    measure_processes(watch->pid, usage);
+    watch->cpu_us = usage->cpu_us + watch->reaped_us;
+    watch->delay_us = largest(watch->delay_us, usage->delay_us);
+}
+
+static enum verdict broken_limit(struct watch *watch, uint64_t wall_us) {
+    static uint64_t processors;
+    if (!processors) processors = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+    const struct limits *limits = watch->limits;
+    if (too_much_output(watch)) return OUTPUT_LIMIT;
+    bool may_be_late = wall_us * processors >= limits->time_us;
+    bool soft = !counts_oom_kills() || limits->data_mb;
+    if (!may_be_late && !soft) return ACCEPTED;
+    struct usage usage;
+    measure(watch, &usage);
+    if (soft && usage.resident_kb >> 10 > limits->memory_mb) return MEMORY_LIMIT;
+    if (wall_us >= HARD_FACTOR * limits->time_us + HARD_EXTRA_US) return TIME_LIMIT;
+    return own_time_us(watch, wall_us) >= limits->time_us ? TIME_LIMIT : ACCEPTED;
+}
+
+/* Wait for the program to end, at most `timeout_us`. The client's going away ends everything. */
+static bool ended_within(const struct watch *watch, uint64_t timeout_us) {
+    struct pollfd ends[] = {{watch->pidfd, POLLIN, 0}, {settings.connection, POLLRDHUP, 0}};
+    struct timespec timeout = {(time_t)(timeout_us / 1000000), (long)(timeout_us % 1000000) * 1000};
+    if (ppoll(ends, 2, &timeout, NULL) < 0 && errno != EINTR) return true;
+    if (ends[1].revents & (POLLRDHUP | POLLHUP | POLLERR)) {
+        kill_everything();
+        _exit(0);
+    }
+    return ends[0].revents & POLLIN;
+}
+
+static void watch_until_end(struct watch *watch) {
+    uint64_t pause_us = FIRST_LOOK_US;
+    for (;;) {
+        uint64_t own_us = own_time_us(watch, clock_us() - watch->started_us);
+        uint64_t left_us = watch->limits->time_us > own_us ? watch->limits->time_us - own_us : 0;
+        if (ended_within(watch, largest(1000, smallest(pause_us, left_us)))) return;
+        pause_us = LOOK_US;
+        reap_orphans(watch);
+        watch->broken = broken_limit(watch, clock_us() - watch->started_us);
+        if (watch->broken != ACCEPTED) return;
+    }
+}
+
+/* One that ended in time by the clock on the wall is in time; one that did not is asked how long it had to wait. */
+static bool ended_late(struct watch *watch, const struct outcome *outcome) {
+    if (largest(outcome->wall_us, outcome->cpu_us) < watch->limits->time_us) return false;
+    return largest(outcome->cpu_us, own_time_us(watch, outcome->wall_us)) >= watch->limits->time_us;
+}
+
+/* The kernel's word that memory ran out; a peak over the limit; or, where only the program's address space is limited,
+ * failure close to it. */
+static bool memory_exceeded(const struct watch *watch, const struct outcome *outcome) {
+    uint64_t limit_kb = watch->limits->memory_mb * 1024, peak_kb = outcome->peak_kb;
+    if (oom_killed_since_last_call() || peak_kb > limit_kb + settings.frame_kb) return true;
+    bool soft = !counts_oom_kills() || watch->limits->data_mb;
+    return soft && outcome->exit_code != 0 && peak_kb >= limit_kb / 10 * 9;
+}
+
+static enum verdict judge(struct watch *watch, const struct outcome *outcome) {
+    if (watch->broken == MEMORY_LIMIT || memory_exceeded(watch, outcome)) return MEMORY_LIMIT;
+    if (watch->broken == OUTPUT_LIMIT || too_much_output(watch)) return OUTPUT_LIMIT;
+    if (watch->broken == TIME_LIMIT || ended_late(watch, outcome)) return TIME_LIMIT;
+    return outcome->exit_code != 0 ? RUNTIME_ERROR : ACCEPTED;
+}
+
+static void record(struct outcome *outcome, int status, const struct rusage *usage, uint64_t wall_us) {
+    outcome->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    outcome->signal = WIFSIGNALED(status) ? WTERMSIG(status) : -1;
+    outcome->cpu_us = cpu_of(usage);
+    outcome->peak_kb = (uint64_t)usage->ru_maxrss;
+    outcome->wall_us = wall_us;
+}
+
+/* End the program and all it started, and record what it did. */
+static void finish(struct watch *watch, struct outcome *outcome) {
+    uint64_t wall_us = clock_us() - watch->started_us;
+    if (watch->broken == ACCEPTED && wall_us >= watch->limits->time_us) {
+        struct usage usage;
+        measure(watch, &usage);
+    }
+    if (watch->broken != ACCEPTED) kill(watch->pid, SIGKILL);
+    int status = 0;
+    struct rusage usage = {0};
+    while (syscall(SYS_wait4, watch->pid, &status, 0, &usage) < 0 && errno == EINTR) {
+    }
+    close(watch->pidfd);
+    kill_everything();
+    record(outcome, status, &usage, wall_us);
+    outcome->verdict = judge(watch, outcome);
+}
+
+static const char *cannot_start(const char *path, int error) {
+    static char message[512];
+    snprintf(message, sizeof message, "cannot start %.200s: %s", path, strerror(error));
+    return message;
+}
+
+/* Run a command to its end. The answer is NULL, or why it could not even be started. */
+const char *run_command(const char *path, char **argv, char **environment, const struct limits *limits,
+                        const struct streams *streams, struct outcome *outcome) {
+    struct command command = {path,         argv,        environment,        streams->in,      streams->out,
+                              streams->err, limits->file_bytes, limits->data_mb, limits->processes};
+    struct watch watch = {.limits = limits, .streams = streams, .broken = ACCEPTED, .started_us = clock_us()};
+    int error;
+    oom_killed_since_last_call();
+    watch.pid = spawn(&command, &watch.pidfd, &error);
+    if (watch.pid < 0) return cannot_start(path, error);
+    watch_until_end(&watch);
+    finish(&watch, outcome);
+    return NULL;
+}

@@ -1,0 +1,161 @@
+/* Leaving nothing behind: processes, and files in the two folders that a program can write to. */
+#include "harness.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct entry {
+    uint64_t inode;
+    int64_t offset;
+    unsigned short length;
+    unsigned char type;
+    char name[];
+};
+
+static int work = -1, scratch = -1;
+static char **kept; /* the names in the work folder that belong to the program */
+static size_t kept_count;
+
+/* Without a pid namespace: what a dying process leaves is handed to us (we are its reaper), so go on until none is. */
+static void kill_children(void) {
+    FILE *children = fopen("/proc/thread-self/children", "re");
+    for (int pid; children && fscanf(children, "%d", &pid) == 1;) kill(pid, SIGKILL);
+    if (children) fclose(children);
+}
+
+/* Kill every process but our own. In a pid namespace that is one call, which no fork can outrun. */
+void kill_everything(void) {
+    do {
+        if (settings.namespaced) kill(-1, SIGKILL);
+        else kill_children();
+    } while (waitpid(-1, NULL, 0) > 0 || errno == EINTR);
+}
+
+static int open_folder(const char *path) {
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd >= 0 && !fchmod(fd, 01777)) return fd;
+    perror(path);
+    exit(3);
+}
+
+void open_folders(void) {
+    work = open_folder(settings.work), scratch = open_folder(settings.scratch);
+    if (!fchdir(work)) return;
+    perror(settings.work);
+    exit(3);
+}
+
+/* Write a file that the program may read and not change. The answer is NULL, or what went wrong. */
+const char *write_file(const struct file *file) {
+    int fd = openat(work, file->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0444);
+    struct slice data = file->data;
+    while (fd >= 0 && data.size > 0) {
+        ssize_t now = write(fd, data.data, data.size);
+        if (now <= 0) break;
+        data.data += now, data.size -= (size_t)now;
+    }
+    if (fd < 0 || close(fd) || data.size > 0) return "cannot write the program into the work folder";
+    return NULL;
+}
+
+static bool is_dots(const char *name) { return !strcmp(name, ".") || !strcmp(name, ".."); }
+
+static bool is_kept(const char *name) {
+    for (size_t i = 0; i < kept_count; i++)
+        if (!strcmp(kept[i], name)) return true;
+    return false;
+}
+
+/* Remove a file or an empty folder; of a full one say no. */
+static bool remove_simple(int folder, const char *name) {
+    return !unlinkat(folder, name, 0) || (errno == EISDIR && !unlinkat(folder, name, AT_REMOVEDIR));
+}
+
+/* Move an entry up into `top` under a free name, to be removed there: depth costs no stack and no descriptors. */
+static bool hoist(int folder, const char *name, int top) {
+    static unsigned long counter;
+    char free_name[48];
+    fchmodat(folder, name, 0700, 0);
+    for (int attempt = 0; attempt < 1000; attempt++) {
+        snprintf(free_name, sizeof free_name, ".wiped-%lu", counter++);
+        if (!syscall(SYS_renameat2, folder, name, top, free_name, 1 /* RENAME_NOREPLACE */)) return true;
+        if (errno != EEXIST) return false;
+    }
+    return false;
+}
+
+static bool empty_into(int folder, int top) {
+    static char room[32 << 10];
+    for (long size, progress = 1; progress;) {
+        progress = 0;
+        lseek(folder, 0, SEEK_SET);
+        while ((size = syscall(SYS_getdents64, folder, room, sizeof room)) > 0)
+            for (long at = 0; at < size; at += ((struct entry *)(room + at))->length) {
+                const char *name = ((struct entry *)(room + at))->name;
+                if (!is_dots(name)) progress += remove_simple(folder, name) || hoist(folder, name, top);
+            }
+    }
+    return true;
+}
+
+static bool remove_entry(int top, const char *name) {
+    if (remove_simple(top, name)) return true;
+    fchmodat(top, name, 0700, 0);
+    int folder = openat(top, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (folder < 0) return false;
+    empty_into(folder, top);
+    close(folder);
+    return !unlinkat(top, name, AT_REMOVEDIR);
+}
+
+/* Remove all that is in `top` but what is kept; false where something resists. */
+static bool sweep(int top, bool keep) {
+    static char room[32 << 10];
+    for (;;) {
+        long size, removed = 0, left = 0;
+        lseek(top, 0, SEEK_SET);
+        while ((size = syscall(SYS_getdents64, top, room, sizeof room)) > 0)
+            for (long at = 0; at < size; at += ((struct entry *)(room + at))->length) {
+                const char *name = ((struct entry *)(room + at))->name;
+                if (is_dots(name) || (keep && is_kept(name))) continue;
+                if (remove_entry(top, name)) removed++;
+                else left++;
+            }
+        if (!removed) return !left;
+    }
+}
+
+/* Remove whatever is not the program's own. */
+bool wipe_scratch(void) { return sweep(work, true) && sweep(scratch, false); }
+
+void forget_products(void) {
+    for (size_t i = 0; i < kept_count; i++) free(kept[i]);
+    free(kept);
+    kept = NULL, kept_count = 0;
+}
+
+/* Keep what is in the work folder now, until it is forgotten. */
+const char *keep_products(void) {
+    forget_products();
+    lseek(work, 0, SEEK_SET);
+    int copy = openat(work, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *folder = copy < 0 ? NULL : fdopendir(copy);
+    for (struct dirent *entry; folder && (entry = readdir(folder));) {
+        if (is_dots(entry->d_name)) continue;
+        char **more = realloc(kept, (kept_count + 1) * sizeof *kept);
+        char *name = strdup(entry->d_name);
+        if (!more || !name) _exit(1);
+        kept = more, kept[kept_count++] = name;
+    }
+    if (folder) closedir(folder);
+    return folder ? NULL : "cannot list the work folder";
+}

@@ -1,0 +1,15 @@
+"""The toolchains of this machine, as the modes without images use them."""
+
+from __future__ import annotations
+
+from agnostics.errors import MissingRequirement
+from agnostics.language import Language
+from agnostics.sandbox.doctor import missing_tools
+
+
+def require_toolchain(language: Language) -> None:
+    """Raise MissingRequirement, naming what to install, where a command of `language` is not on this machine."""
+    if missing := missing_tools(language):
+        names = ", ".join(missing)
+        hint = language.install if isinstance(language.install, str) else f"install {names}"
+        raise MissingRequirement(f"{language.name} needs {names}, which is not on this machine; run: {hint}")

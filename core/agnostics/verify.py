@@ -1,0 +1,184 @@
+"""The verifier: (language, program, task) -> verification. The one door to the sandbox."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from typing import Self, TypeVar
+
+from agnostics.errors import unknown
+from agnostics.language import Language
+from agnostics.sandbox.jobs import checker_job, compile_result, encoded, job_for, result_of
+from agnostics.sandbox.pool import Pool
+from agnostics.sandbox.protocol import Answer, Outcome
+from agnostics.sandbox.select import choose_backend
+from agnostics.task import Checker, Task
+from agnostics.verification import TestResult, Verdict, Verification, overall
+
+T = TypeVar("T")
+
+
+class Verifier:
+    """Runs programs against tasks in a pool of warm slots. A context manager.
+
+    `languages` are those that checkers are written in, by name. Raises UsageError or MissingRequirement where the mode
+    does not exist or work here.
+    """
+
+    def __init__(
+        self, sandbox: str = "auto", slots: int | None = None, languages: Mapping[str, Language] | None = None
+    ) -> None:
+        self._pool = Pool(choose_backend(sandbox), slots)
+        self._languages = languages or {}
+
+    @property
+    def mode(self) -> str:
+        """The isolation mode in use."""
+        return self._pool.backend.mode
+
+    @property
+    def slots(self) -> int:
+        """How many programs run at once, at most."""
+        return self._pool.size
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End every slot. Safe to call twice."""
+        self._pool.close()
+
+    def verify(
+        self, language: Language, program: str | None, task: Task, *, stop_on_failure: bool = True
+    ) -> Verification:
+        """The verification of one program; waits for it."""
+        return self.submit(language, program, task, stop_on_failure=stop_on_failure).result()
+
+    def submit(
+        self, language: Language, program: str | None, task: Task, *, stop_on_failure: bool = True
+    ) -> Future[Verification]:
+        """Queue a program; waits only while the queue is full. None or a blank text is no program, and runs nothing.
+
+        The future raises MissingRequirement where the language's toolchain is not here.
+        """
+        request = _Request(language, program, task, stop_on_failure, self.mode)
+        checker = self._checker_of(task)
+        if program is None or not program.strip():
+            request.conclude(Verdict.NO_PROGRAM)
+        else:
+            job = job_for(language, program, task, stop_on_failure=stop_on_failure)
+            request.then(self._pool.submit(language, job), lambda answer: self._ran(request, checker, answer))
+        return request.future
+
+    def _checker_of(self, task: Task) -> tuple[Language, Checker] | None:
+        checker = task.compare.checker
+        if checker is None:
+            return None
+        if checker.language not in self._languages:
+            raise unknown("language of a checker", checker.language, self._languages)
+        return self._languages[checker.language], checker
+
+    def _ran(self, request: _Request, checker: tuple[Language, Checker] | None, answer: Answer) -> None:
+        request.answer = answer
+        if answer.error is not None:
+            request.conclude(Verdict.SANDBOX_ERROR)
+        elif answer.compile and answer.compile.verdict is not Verdict.ACCEPTED:
+            request.conclude(Verdict.COMPILE_ERROR, [TestResult(Verdict.SKIPPED)] * len(request.task.tests))
+        elif checker is None:
+            request.conclude_by([result_of(outcome) for outcome in answer.tests])
+        else:
+            self._check(request, *checker, [])
+
+    def _check(self, request: _Request, language: Language, checker: Checker, results: list[TestResult]) -> None:
+        """Let the checker judge the outputs, one after another; called again when each is judged."""
+        assert request.answer
+        while len(results) < len(request.answer.tests):
+            outcome = request.answer.tests[len(results)]
+            if request.stop_on_failure and any(result.verdict is not Verdict.ACCEPTED for result in results):
+                results.append(TestResult(Verdict.SKIPPED))
+            elif outcome.verdict is not Verdict.ACCEPTED:
+                results.append(result_of(outcome))
+            else:
+                break
+        else:
+            request.conclude_by(results)
+            return
+        test = request.task.tests[len(results)]
+        job = checker_job(language, checker, encoded(test.input), outcome.stdout, encoded(test.output))
+
+        def judged(answer: Answer) -> None:
+            verdict, error = _decision(answer)
+            request.error = request.error or error
+            self._check(request, language, checker, [*results, replace(result_of(outcome), verdict=verdict)])
+
+        request.then(self._pool.submit_now(language, job), judged)
+
+
+@dataclass(eq=False)
+class _Request:
+    """One program on its way to its verification."""
+
+    language: Language
+    program: str | None
+    task: Task
+    stop_on_failure: bool
+    mode: str
+    answer: Answer | None = None
+    error: str | None = None
+    started: float = field(default_factory=time.monotonic)
+    future: Future[Verification] = field(default_factory=Future)
+
+    def __post_init__(self) -> None:
+        self.future.set_running_or_notify_cancel()
+
+    def then(self, step: Future[T], act: Callable[[T], None]) -> None:
+        """Go on with what `step` brings; what goes wrong is the request's outcome."""
+
+        def go_on(done: Future[T]) -> None:
+            try:
+                act(done.result())
+            except Exception as error:
+                self.future.set_exception(error)
+
+        step.add_done_callback(go_on)
+
+    def conclude_by(self, results: list[TestResult]) -> None:
+        self.conclude(overall(result.verdict for result in results), results)
+
+    def conclude(self, verdict: Verdict, results: list[TestResult] | None = None) -> None:
+        answer = self.answer or Answer(attempts=0)
+        self.future.set_result(
+            Verification(
+                task_id=self.task.id,
+                language=self.language.name,
+                program=self.program,
+                verdict=verdict,
+                tests=tuple(results or ()),
+                compile=compile_result(answer.compile) if answer.compile else None,
+                sandbox=self.mode,
+                attempts=answer.attempts,
+                wall_ms=round((time.monotonic() - self.started) * 1000, 3),
+                unenforced=answer.unenforced,
+                error=answer.error or self.error,
+            )
+        )
+
+
+def _decision(answer: Answer) -> tuple[Verdict, str | None]:
+    """What a checker decided: exit status 0 accepts and 1 rejects; all else is a fault of the checker."""
+    outcome: Outcome | None = answer.tests[0] if answer.tests else answer.compile
+    if outcome is None or answer.error is not None:
+        return Verdict.SANDBOX_ERROR, f"the checker could not be run: {answer.error}"
+    if answer.tests and outcome.exit_code in {0, 1} and outcome.verdict in {Verdict.ACCEPTED, Verdict.RUNTIME_ERROR}:
+        return (Verdict.WRONG_ANSWER if outcome.exit_code else Verdict.ACCEPTED), None
+    said = (outcome.stderr or outcome.stdout).decode(errors="replace").strip()
+    stage = "run" if answer.tests else "compilation"
+    return (
+        Verdict.SANDBOX_ERROR,
+        f"the checker failed ({stage}: {outcome.verdict}, exit {outcome.exit_code}): {said:.200}",
+    )
