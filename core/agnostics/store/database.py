@@ -49,7 +49,14 @@ def parse_url(text: str) -> URL:
         return url.set(drivername="postgresql+psycopg")
     if url.drivername not in {"sqlite", "postgresql+psycopg"}:
         raise UsageError(f"--store: {url.drivername!r} is not supported; use sqlite:///… or postgresql://…")
+    if url.drivername == "sqlite" and url.database in {None, "", ":memory:"}:
+        raise UsageError("--store: name a file, as in sqlite:///runs.db; a database in memory would be lost")
     return url
+
+
+def sqlite_path(engine: Engine) -> Path:
+    """The file of an SQLite database."""
+    return Path(str(engine.url.database))
 
 
 def connect(url: URL) -> Engine:
@@ -99,6 +106,8 @@ def explained(url: URL) -> Iterator[None]:
     """Turns what the database's driver raises into one line that names the database and the reason."""
     try:
         yield
+    except OSError as error:
+        raise AgnosticsError(f"results database {url}: {error.strerror}: {error.filename}") from error
     except DBAPIError as error:
         raise AgnosticsError(f"results database {url}: {_reason(error.orig)}") from error
 

@@ -71,10 +71,12 @@ class Recorder:
 
     def completion(self, record: CompletionRecord) -> None:
         """Store a completion with its outcome, soon."""
+        self._raise_error()
         self._put(record)
 
     def step(self, step: int, metrics: Mapping[str, float]) -> None:
-        """Store the figures of a step, soon; a second call adds to them."""
+        """Store the figures of a step, soon; a second call adds to them. A phase's own start with its name."""
+        self._raise_error()
         self._put(_Step(step, dict(metrics)))
 
     def flush(self) -> None:
@@ -84,15 +86,17 @@ class Recorder:
     def _commit(self, mark: _Mark) -> None:
         self._put(mark)
         if not mark.done.wait(STALL_SECONDS):
-            raise AgnosticsError(f"results database {self._engine.url}: no answer for {STALL_SECONDS:.0f} s")
+            raise self._stalled()
         self._raise_error()
 
     def _put(self, item: CompletionRecord | _Step | _Mark) -> None:
-        self._raise_error()
         try:
             self._queue.put(item, timeout=STALL_SECONDS)
         except queue.Full:
-            raise AgnosticsError(f"results database {self._engine.url}: no answer for {STALL_SECONDS:.0f} s") from None
+            raise self._stalled() from None
+
+    def _stalled(self) -> AgnosticsError:
+        return AgnosticsError(f"results database {self._engine.url}: no answer for {STALL_SECONDS:.0f} s")
 
     def _raise_error(self) -> None:
         if self._error is not None:

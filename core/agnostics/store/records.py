@@ -7,24 +7,25 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 from agnostics.language import Language
 from agnostics.task import Task
 from agnostics.verification import CompileResult, TestResult, Verification
 
 Row = dict[str, Any]
+Phase = Literal["train", "eval_before", "eval_after", "eval"]
 
 
 @dataclass(frozen=True, slots=True)
 class CompletionRecord:
-    """One completion with its outcome. `phase` is train, eval_before, eval_after or eval; `tokens` is a count.
+    """One completion with its outcome. `tokens` is a count.
 
     `reward` is None where the completion was left out of the loss, or not rewarded at all (evaluation).
     """
 
     step: int
-    phase: str
+    phase: Phase
     task: Task
     sample: int
     text: str

@@ -5,19 +5,18 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
 
-from sqlalchemy import Engine, and_, delete, insert, literal, or_, select, update
+from sqlalchemy import Engine, and_, delete, insert, or_, select, update
 
 from agnostics.errors import unknown
 from agnostics.language import Language
 from agnostics.store import schema
-from agnostics.store.database import connect, explained, parse_url, reading, writing
+from agnostics.store.database import connect, parse_url, writing
 from agnostics.store.recorder import Recorder
 from agnostics.store.records import clean, language_row
-from agnostics.store.version import current_version, require_newest, upgrade
+from agnostics.store.version import require_newest, upgrade, version_of
 from agnostics.store.writer import ids_of
 
 Kind = Literal["train", "eval"]
@@ -39,7 +38,11 @@ class Store:
         """
         engine = connect(parse_url(url))
         try:
-            _open(engine, create)
+            version = version_of(engine)
+            if version is None and create:
+                upgrade(engine)
+            else:
+                require_newest(engine, version)
         except BaseException:
             engine.dispose()
             raise
@@ -90,41 +93,21 @@ class Store:
     def resume_run(self, run: str, step: int) -> None:
         """Take `run` back to the checkpoint after `step`, running again: what is stored beyond it is deleted.
 
-        Beyond it are later steps and the evaluation that ends a run, and for step 0 all there is. Raises UsageError
-        for an unknown run.
+        Beyond it are later steps and the evaluation that ends a run, figures included; with step -1, everything.
+        Raises UsageError for an unknown run.
         """
         self._update_run(run, status="running", summary=None, finished_at=None)
+        made, metric = schema.completion.c, schema.step_metric.c
+        completions = or_(made.step > step, and_(made.step == step, made.phase == "eval_after"))
+        metrics = or_(metric.step > step, and_(metric.step == step, metric.name.startswith("eval_after_")))
         with writing(self.engine) as connection:
-            made, metric = schema.completion.c, schema.step_metric.c
-            beyond = or_(made.step > step, and_(made.step == step, made.phase == "eval_after"), literal(step == 0))
-            connection.execute(delete(schema.completion).where(made.run_id == run, beyond))
-            connection.execute(delete(schema.step_metric).where(metric.run_id == run, metric.step > step))
+            connection.execute(delete(schema.completion).where(made.run_id == run, completions))
+            connection.execute(delete(schema.step_metric).where(metric.run_id == run, metrics))
 
     def _update_run(self, run: str, **values: Any) -> None:
         with writing(self.engine) as connection:
             if not connection.execute(update(schema.run).where(schema.run.c.id == run).values(**values)).rowcount:
                 raise unknown("run", run, connection.scalars(select(schema.run.c.id)))
-
-
-def _open(engine: Engine, create: bool) -> None:
-    path = _sqlite_file(engine)
-    if path and create:
-        with explained(engine.url):
-            path.parent.mkdir(parents=True, exist_ok=True)
-    elif path and not path.exists():
-        require_newest(engine, None)
-    with reading(engine) as connection:
-        version = current_version(connection)
-    if version is None and create:
-        upgrade(engine)
-    else:
-        require_newest(engine, version)
-
-
-def _sqlite_file(engine: Engine) -> Path | None:
-    """The file of an SQLite database; None for one in memory and for Postgres."""
-    name = engine.url.database
-    return Path(name) if engine.dialect.name == "sqlite" and name and name != ":memory:" else None
 
 
 def _suffix() -> str:

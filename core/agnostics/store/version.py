@@ -7,7 +7,7 @@ from pathlib import Path
 from sqlalchemy import Connection, Engine, inspect, text
 
 from agnostics.errors import UsageError
-from agnostics.store.database import reading, writing
+from agnostics.store.database import explained, reading, sqlite_path, writing
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 VERSION_TABLE = "agnostics_version"
@@ -49,15 +49,21 @@ def require_newest(engine: Engine, version: str | None) -> None:
         )
 
 
+def version_of(engine: Engine) -> str | None:
+    """The version of the database behind `engine`, None where there is none yet. Raises as `current_version`."""
+    if engine.dialect.name == "sqlite" and not sqlite_path(engine).exists():
+        return None
+    with reading(engine) as connection:
+        return current_version(connection)
+
+
 def upgrade(engine: Engine) -> None:
-    """Bring a database, which may be empty, to the schema of this code, whole or not at all.
+    """Bring a database to the schema of this code, whole or not at all; make it where there is none.
 
     Raises UsageError for a database that is newer than the code or somebody else's.
     """
-    with reading(engine) as connection:
-        is_new = current_version(connection) is None
-    if is_new:
-        _prepare_file(engine)
+    if version_of(engine) is None:
+        _make_file(engine)
     with writing(engine) as connection:
         _wait_for_others(connection)
         version = current_version(connection)
@@ -67,13 +73,17 @@ def upgrade(engine: Engine) -> None:
             _migrate(connection)
 
 
-def _prepare_file(engine: Engine) -> None:
-    """Let readers and a writer work at the same time; an SQLite file remembers it."""
-    if engine.dialect.name == "sqlite":
-        with reading(engine) as connection:
-            driver = connection.connection.driver_connection
-            assert driver is not None
-            driver.execute("pragma journal_mode = wal")
+def _make_file(engine: Engine) -> None:
+    """An SQLite file in which readers and a writer work at the same time; the file remembers it."""
+    if engine.dialect.name != "sqlite":
+        return
+    with explained(engine.url):
+        sqlite_path(engine).parent.mkdir(parents=True, exist_ok=True)
+    with reading(engine) as connection:
+        driver = connection.connection.driver_connection
+        assert driver is not None
+        driver.rollback()  # the mode cannot change within a transaction
+        driver.execute("pragma journal_mode = wal")
 
 
 def _wait_for_others(connection: Connection) -> None:

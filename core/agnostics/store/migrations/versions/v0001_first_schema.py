@@ -29,7 +29,7 @@ PASS_RATES = """
 create view pass_rates as
 select v.run_id as run, v.phase, v.step, t.key as task, t.kind, count(*) as programs,
        sum(case when v.verdict = 'accepted' then 1 else 0 end) as accepted,
-       avg(case when v.verdict = 'accepted' then 1.0 else 0.0 end) as pass_rate
+       avg(cast(case when v.verdict = 'accepted' then 1 else 0 end as double precision)) as pass_rate
 from verification v
 join task t on t.id = v.task_id
 where v.verdict <> 'sandbox_error'

@@ -1,0 +1,62 @@
+"""`agn db`: whether the results database fits this version of agnostics, and making it fit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from agnostics.cli.output import print_json
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
+_store = click.option("--store", metavar="URL", help="The results database; the one in your data folder by default.")
+
+
+_json = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+
+
+@click.group(invoke_without_command=True)
+@_store
+@_json
+@click.pass_context
+def command(context: click.Context, store: str | None, as_json: bool) -> int:
+    """Check and upgrade the results database."""
+    context.default_map = {"status": {"store": store, "as_json": as_json}, "upgrade": {"store": store}}
+    return 0 if context.invoked_subcommand else int(context.invoke(status, store=store, as_json=as_json))
+
+
+@command.command()
+@_store
+@_json
+def status(store: str | None, as_json: bool) -> int:
+    """Say which schema the database has and which is the newest; exit status 1 where they differ."""
+    from agnostics.store.version import newest_version, version_of
+
+    engine = _engine(store)
+    found, newest = version_of(engine), newest_version()
+    if as_json:
+        print_json({"store": str(engine.url), "schema": found, "newest": newest})
+    else:
+        click.echo(f"{engine.url}: schema {found or 'none'}, newest {newest}")
+    return 0 if found == newest else 1
+
+
+@command.command()
+@_store
+def upgrade(store: str | None) -> None:
+    """Bring the database to the newest schema; where there is none, make it."""
+    from agnostics.store.version import newest_version, upgrade, version_of
+
+    engine = _engine(store)
+    before = version_of(engine)
+    upgrade(engine)
+    done = "is up to date" if before == newest_version() else f"went from {before or 'nothing'} to {newest_version()}"
+    click.echo(f"{engine.url}: {done}")
+
+
+def _engine(store: str | None) -> Engine:
+    from agnostics.store.database import connect, default_url, parse_url
+
+    return connect(parse_url(store or default_url()))

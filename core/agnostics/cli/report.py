@@ -1,0 +1,105 @@
+"""How one run went, as `agn results show` tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import click
+from sqlalchemy import Connection
+
+from agnostics.cli.output import print_table
+from agnostics.store.queries import Count, RunLine, Score, curve, find_run, kinds, list_runs, scores, verdicts
+
+CURVE_ROWS = 20
+EXTREMES = 5
+_PHASES = ("eval_before", "train", "eval_after", "eval")
+_WHEN = {"eval_before": "before training", "eval_after": "after training", "eval": "in evaluation"}
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything that is told of a run. `kinds` are hardest first, in the phase `kinds_in`."""
+
+    run: RunLine
+    scores: list[Score]
+    verdicts: list[tuple[str, str, int]]
+    curve: list[Count]
+    kinds_in: str
+    kinds: list[Count]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The report as JSON."""
+        counts = {phase: {v: n for p, v, n in self.verdicts if p == phase} for phase, _, _ in self.verdicts}
+        return {
+            **self.run.as_dict(),
+            "scores": [asdict(score) for score in self.scores],
+            "verdicts": counts,
+            "curve": [{"step": c.name, "programs": c.programs, "pass_rate": c.rate} for c in self.curve],
+            "kinds": [
+                {"kind": c.name, "phase": self.kinds_in, "programs": c.programs, "pass_rate": c.rate}
+                for c in self.kinds
+            ],
+        }
+
+
+def report_of(connection: Connection, name: str) -> Report:
+    """The report of the run that `name` means. Raises UsageError where none does."""
+    run = find_run(connection, name)
+    line = next(line for line in list_runs(connection) if line.run == run)
+    phase, hardest = kinds(connection, run)
+    return Report(
+        run=line,
+        scores=scores(connection, run, line.seed),
+        verdicts=verdicts(connection, run),
+        curve=curve(connection, run),
+        kinds_in=phase,
+        kinds=hardest,
+    )
+
+
+def print_report(report: Report) -> None:
+    """The report for people."""
+    run = report.run
+    click.echo(f"run {run.run} ({run.kind}, {run.status}): {run.model} learning {run.language} from {run.dataset}")
+    click.echo(f"started {run.started_at:%Y-%m-%d %H:%M} UTC, {run.steps} steps, {run.completions} programs")
+    for score in report.scores:
+        low, high = score.interval
+        click.echo(
+            f"pass@1 {_WHEN[score.phase]}: {score.pass_at_1:.3f} ({low:.3f} to {high:.3f}) on {score.tasks} tasks"
+        )
+    _print_verdicts(report.verdicts)
+    if report.curve:
+        click.echo()
+        print_table(["step", "programs", "pass rate", ""], (_point(count) for count in _thinned(report.curve)))
+    _print_kinds(report)
+
+
+def _print_verdicts(counted: Sequence[tuple[str, str, int]]) -> None:
+    phases = sorted({phase for phase, _, _ in counted}, key=_PHASES.index)
+    rows = {verdict: [0] * len(phases) for _, verdict, _ in counted}
+    for phase, verdict, programs in counted:
+        rows[verdict][phases.index(phase)] = programs
+    click.echo()
+    print_table(["verdict", *phases], ([verdict, *numbers] for verdict, numbers in rows.items()))
+
+
+def _thinned(counts: Sequence[Count]) -> list[Count]:
+    """At most `CURVE_ROWS` points: neighbouring steps are added up, and named by the last."""
+    width = -(-len(counts) // CURVE_ROWS)
+    groups = [counts[start : start + width] for start in range(0, len(counts), width)]
+    return [Count(g[-1].name, sum(c.programs for c in g), sum(c.accepted for c in g)) for g in groups]
+
+
+def _point(count: Count) -> list[Any]:
+    return [count.name, count.programs, f"{count.rate:.2f}", "█" * round(count.rate * 40)]
+
+
+def _print_kinds(report: Report) -> None:
+    if len(report.kinds) < 2:
+        return
+    half = min(EXTREMES, len(report.kinds) // 2)
+    click.echo(f"\nhardest and easiest kinds of task ({report.kinds_in}):")
+    shown = [*report.kinds[:half], *report.kinds[-half:]]
+    print_table(["kind", "programs", "pass rate"], ([c.name, c.programs, f"{c.rate:.2f}"] for c in shown))

@@ -1,0 +1,118 @@
+"""`agn results`: which runs there are, how one went, and a person's own questions in SQL."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from agnostics.cli.output import print_json, print_table, words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlalchemy import Connection
+
+    from agnostics.store.queries import RunLine
+
+MOST_ROWS = 1000
+
+_store = click.option("--store", metavar="URL", help="The results database; the one in your data folder by default.")
+_json = click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
+
+
+@click.group(invoke_without_command=True)
+@_store
+@_json
+@click.pass_context
+def command(context: click.Context, store: str | None, as_json: bool) -> None:
+    """Ask the results database: list runs, show one, or query it in SQL."""
+    context.default_map = dict.fromkeys(("list", "show", "query"), {"store": store, "as_json": as_json})
+    if context.invoked_subcommand is None:
+        context.invoke(list_command, store=store, as_json=as_json)
+
+
+@command.command("list")
+@_store
+@_json
+def list_command(store: str | None, as_json: bool) -> None:
+    """Every run, newest first."""
+    from agnostics.store.queries import list_runs
+
+    with _reading(store) as connection:
+        runs = list_runs(connection)
+    if as_json:
+        print_json([run.as_dict() for run in runs])
+        return
+    columns = ["run", "started", "status", "language", "model", "dataset", "steps", "programs", "pass@1"]
+    print_table(columns, (_line(run) for run in runs))
+
+
+@command.command()
+@click.argument("run")
+@_store
+@_json
+def show(run: str, store: str | None, as_json: bool) -> None:
+    """How RUN went: pass@1, verdicts, the curve of training, what was hard. RUN is an id, its beginning, or `last`."""
+    from agnostics.cli.report import print_report, report_of
+
+    with _reading(store) as connection:
+        report = report_of(connection, run)
+    if as_json:
+        print_json(report.as_dict())
+    else:
+        print_report(report)
+
+
+@command.command()
+@click.argument("sql")
+@_store
+@_json
+@click.option("--seconds", type=click.FloatRange(min=0, min_open=True), default=30.0, show_default=True)
+def query(sql: str, store: str | None, as_json: bool, seconds: float) -> None:
+    """Ask in SQL, reading only. With --json, one object per row and line.
+
+    The tables and views are described in docs/results-database.md.
+    """
+    from agnostics.store.database import default_url, parse_url
+    from agnostics.store.readonly import ask
+    from agnostics.store.store import Store
+
+    url = store or default_url()
+    Store.open(url, create=False).close()
+    with ask(parse_url(url), sql, seconds=seconds) as answer:
+        if as_json:
+            _print_lines(answer.columns, answer.rows)
+        else:
+            _print_rows(answer.columns, answer.rows)
+
+
+def _print_lines(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
+    from agnostics.store.records import clean
+
+    for row in rows:
+        print_json(clean(dict(zip(columns, row, strict=True))))
+
+
+def _print_rows(columns: Iterable[str], rows: Iterator[Any]) -> None:
+    print_table([*columns], list(itertools.islice(rows, MOST_ROWS)))
+    if next(rows, None) is not None:
+        words.print(f"only the first {MOST_ROWS} rows are shown; --json prints them all")
+
+
+@contextmanager
+def _reading(store: str | None) -> Iterator[Connection]:
+    from agnostics.store.database import default_url, reading
+    from agnostics.store.store import Store
+
+    with Store.open(store or default_url(), create=False) as opened, reading(opened.engine) as connection:
+        yield connection
+
+
+def _line(run: RunLine) -> list[Any]:
+    passed = " → ".join(f"{rate:.2f}" for rate in run.pass_at_1.values())
+    started = f"{run.started_at:%Y-%m-%d %H:%M}"
+    return [run.run, started, run.status, run.language, run.model, run.dataset, run.steps, run.completions, passed]
