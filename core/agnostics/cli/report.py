@@ -36,9 +36,18 @@ class Report:
             **self.run.as_dict(),
             "scores": [asdict(score) for score in self.scores],
             "verdicts": counts,
-            "curve": [{"step": c.name, "programs": c.programs, "pass_rate": c.rate} for c in self.curve],
+            "curve": [
+                {"step": c.name, "programs": c.programs, "accepted": c.accepted, "pass_rate": c.rate}
+                for c in self.curve
+            ],
             "kinds": [
-                {"kind": c.name, "phase": self.kinds_in, "programs": c.programs, "pass_rate": c.rate}
+                {
+                    "kind": c.name,
+                    "phase": self.kinds_in,
+                    "programs": c.programs,
+                    "accepted": c.accepted,
+                    "pass_rate": c.rate,
+                }
                 for c in self.kinds
             ],
         }

@@ -30,7 +30,7 @@ _json = click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
 @click.pass_context
 def command(context: click.Context, store: str | None, as_json: bool) -> None:
     """Ask the results database: list runs, show one, or query it in SQL."""
-    context.default_map = dict.fromkeys(("list", "show", "query"), {"store": store, "as_json": as_json})
+    context.default_map = {name: {"store": store, "as_json": as_json} for name in ("list", "show", "query")}
     if context.invoked_subcommand is None:
         context.invoke(list_command, store=store, as_json=as_json)
 

@@ -119,8 +119,8 @@ def find_run(connection: Connection, name: str) -> str:
 
 def list_runs(connection: Connection) -> list[RunLine]:
     """Every run, newest first."""
-    rows = connection.execute(_RUNS).all()
-    return [RunLine(*row, _pass_at_1(connection, row[0])) for row in rows]
+    rows: list[tuple[Any, ...]] = [tuple(row) for row in connection.execute(_RUNS)]
+    return [RunLine(*row, pass_at_1=_pass_at_1(connection, row[0])) for row in rows]
 
 
 def _pass_at_1(connection: Connection, run: str) -> dict[str, float]:
