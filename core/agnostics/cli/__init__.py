@@ -13,11 +13,9 @@ import click
 from agnostics.errors import AgnosticsError, unknown
 
 COMMANDS = {
-    "bench": "Measure the parts on this machine.",
     "datasets": "List and show dataset adapters.",
     "db": "Check and upgrade the results database.",
     "doctor": "Say what is here, what is missing and how to mend it.",
-    "eval": "Measure pass@k of a model.",
     "languages": "List, show and check languages.",
     "model": "Make the starter model.",
     "plugins": "List and check plugins.",

@@ -9,4 +9,5 @@ from agnostics import Language, hookimpl
 
 @hookimpl
 def agn_languages() -> list[Language]:
+    """The language in `language.yaml`."""
     return [Language.from_folder(Path(__file__).parent, name="lua")]
