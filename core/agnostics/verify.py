@@ -69,7 +69,7 @@ class Verifier:
         request = _Request(language, program, task, stop_on_failure, self.mode)
         checker = self._checker_of(task)
         if program is None or not program.strip():
-            request.conclude(Verdict.NO_PROGRAM)
+            request.conclude(Verdict.NO_PROGRAM, request.all_skipped())
         else:
             job = job_for(language, program, task, stop_on_failure=stop_on_failure)
             request.then(self._pool.submit(language, job), lambda answer: self._ran(request, checker, answer))
@@ -88,7 +88,7 @@ class Verifier:
         if answer.error is not None:
             request.conclude(Verdict.SANDBOX_ERROR)
         elif answer.compile and answer.compile.verdict is not Verdict.ACCEPTED:
-            request.conclude(Verdict.COMPILE_ERROR, [TestResult(Verdict.SKIPPED)] * len(request.task.tests))
+            request.conclude(Verdict.COMPILE_ERROR, request.all_skipped())
         elif checker is None:
             request.conclude_by([result_of(outcome) for outcome in answer.tests])
         else:
@@ -146,6 +146,9 @@ class _Request:
                 self.future.set_exception(error)
 
         step.add_done_callback(go_on)
+
+    def all_skipped(self) -> list[TestResult]:
+        return [TestResult(Verdict.SKIPPED)] * len(self.task.tests)
 
     def conclude_by(self, results: list[TestResult]) -> None:
         self.conclude(overall(result.verdict for result in results), results)

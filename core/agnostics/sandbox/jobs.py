@@ -23,8 +23,11 @@ _COMPILER_STOPPED = {
 
 
 def encoded(text: str) -> bytes:
-    """The bytes of a text; what came from bytes that are not UTF-8 (surrogates) goes back to them."""
-    return text.encode("utf-8", "surrogateescape")
+    """The bytes of a text. Surrogates that stand for bytes that are not UTF-8 become these again; others stay."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass")
 
 
 def job_for(language: Language, program: str, task: Task, *, stop_on_failure: bool) -> Job:

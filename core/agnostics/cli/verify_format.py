@@ -1,0 +1,135 @@
+"""The lines that `agn verify` reads and writes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Annotated, Any, Self
+
+from pydantic import Field, ValidationError, model_validator
+
+from agnostics.completion import extract_program
+from agnostics.errors import UsageError, unknown
+from agnostics.language import Language
+from agnostics.task import Comparison, Frozen, LimitOverrides, Task, Test
+from agnostics.verification import CompileResult, TestResult, Verification
+
+
+class Request(Frozen):
+    """One line of input: a program, or the completion that holds it, and the tests."""
+
+    id: Any = None
+    language: str
+    program: str | None = None
+    completion: str | None = None
+    tests: Annotated[tuple[Test, ...], Field(min_length=1)]
+    compare: Comparison = Comparison()
+    limits: LimitOverrides = LimitOverrides()
+    stop_on_failure: bool = False
+
+    @model_validator(mode="after")
+    def _has_one_source(self) -> Self:
+        if len({"program", "completion"} & self.model_fields_set) != 1:
+            raise ValueError("give either `program` or `completion`")
+        return self
+
+    def program_in(self, language: Language) -> str | None:
+        """The program: as given, or taken out of the completion."""
+        return self.program if self.completion is None else extract_program(self.completion, language.code_tags)
+
+    def task(self) -> Task:
+        """The tests, as a task."""
+        return Task(id="", tests=self.tests, compare=self.compare, limits=self.limits)
+
+
+@dataclass(frozen=True)
+class Malformed:
+    """A line that is no request, with its id where it has one, and why."""
+
+    id: Any
+    error: str
+
+
+def parse(line: bytes) -> Request | Malformed:
+    """The request on a line."""
+    try:
+        data = json.loads(line)
+    except ValueError as error:
+        return Malformed(None, f"not JSON: {error}")
+    if not isinstance(data, dict):
+        return Malformed(None, "expected a JSON object")
+    try:
+        return Request.model_validate(data)
+    except ValidationError as error:
+        return Malformed(data.get("id"), _complaint(error))
+
+
+def malformed_line(malformed: Malformed) -> dict[str, Any]:
+    """The answer to a line that is no request."""
+    return {"id": malformed.id, "error": malformed.error}
+
+
+def verified_line(request_id: Any, verification: Verification) -> dict[str, Any]:
+    """The answer to a request."""
+    line: dict[str, Any] = {
+        "id": request_id,
+        "verdict": verification.verdict,
+        "tests": [_test(test) for test in verification.tests],
+        "compile": _compile(verification.compile) if verification.compile else None,
+        "language": verification.language,
+        "sandbox": verification.sandbox,
+        "attempts": verification.attempts,
+        "wall_ms": verification.wall_ms,
+    }
+    if verification.unenforced:
+        line["unenforced"] = verification.unenforced
+    if verification.error is not None:
+        line["error"] = verification.error
+    return line
+
+
+def _test(test: TestResult) -> dict[str, Any]:
+    found = test.difference
+    line: dict[str, Any] = {
+        "verdict": test.verdict,
+        "wall_ms": test.wall_ms,
+        "cpu_ms": test.cpu_ms,
+        "peak_mb": test.peak_mb,
+        "exit_code": test.exit_code,
+        "signal": test.signal,
+        "stdout": test.stdout,
+        "stderr": test.stderr,
+        "difference": found
+        and {"index": found.index, "offset": found.offset, "expected": found.expected, "actual": found.actual},
+    }
+    return {**line, "truncated": True} if test.truncated else line
+
+
+def _compile(result: CompileResult) -> dict[str, Any]:
+    line: dict[str, Any] = {
+        "ok": result.ok,
+        "wall_ms": result.wall_ms,
+        "cpu_ms": result.cpu_ms,
+        "peak_mb": result.peak_mb,
+        "exit_code": result.exit_code,
+        "signal": result.signal,
+        "message": result.message,
+    }
+    return {**line, "truncated": True} if result.truncated else line
+
+
+def _complaint(error: ValidationError) -> str:
+    first = error.errors()[0]
+    place = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "missing":
+        return f"the key {place!r} is missing"
+    if first["type"] == "extra_forbidden":
+        return str(_unknown_key(place))
+    return f"{place}: {first['msg']}" if place else first["msg"].removeprefix("Value error, ")
+
+
+def _unknown_key(place: str) -> UsageError:
+    parts: dict[str, type[Frozen]] = {"limits": LimitOverrides, "compare": Comparison, "tests": Test}
+    head, _, _ = place.partition(".")
+    model = parts.get(head, Request) if "." in place else Request
+    return unknown("key", place.rpartition(".")[2], model.model_fields)
