@@ -36,21 +36,13 @@ class Report:
             **self.run.as_dict(),
             "scores": [asdict(score) for score in self.scores],
             "verdicts": counts,
-            "curve": [
-                {"step": c.name, "programs": c.programs, "accepted": c.accepted, "pass_rate": c.rate}
-                for c in self.curve
-            ],
-            "kinds": [
-                {
-                    "kind": c.name,
-                    "phase": self.kinds_in,
-                    "programs": c.programs,
-                    "accepted": c.accepted,
-                    "pass_rate": c.rate,
-                }
-                for c in self.kinds
-            ],
+            "curve": [{"step": count.name, **_figures(count)} for count in self.curve],
+            "kinds": [{"kind": count.name, "phase": self.kinds_in, **_figures(count)} for count in self.kinds],
         }
+
+
+def _figures(count: Count) -> dict[str, Any]:
+    return {"programs": count.programs, "accepted": count.accepted, "pass_rate": count.rate}
 
 
 def report_of(connection: Connection, name: str) -> Report:

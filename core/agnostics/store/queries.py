@@ -68,9 +68,9 @@ class Count:
 
 
 _RUNS = text("""
-select r.id, r.kind, r.status, l.name, r.model, r.dataset, r.seed, r.started_at, r.finished_at,
-       coalesce((select max(c.step) from completion c where c.run_id = r.id and c.phase = 'train'), 0),
-       (select count(*) from completion c where c.run_id = r.id)
+select r.id as run, r.kind, r.status, l.name as language, r.model, r.dataset, r.seed, r.started_at, r.finished_at,
+       coalesce((select max(c.step) from completion c where c.run_id = r.id and c.phase = 'train'), 0) as steps,
+       (select count(*) from completion c where c.run_id = r.id) as completions
 from run r
 join language l on l.id = r.language_id
 order by r.started_at desc, r.id desc
@@ -119,8 +119,8 @@ def find_run(connection: Connection, name: str) -> str:
 
 def list_runs(connection: Connection) -> list[RunLine]:
     """Every run, newest first."""
-    rows: list[tuple[Any, ...]] = [tuple(row) for row in connection.execute(_RUNS)]
-    return [RunLine(*row, pass_at_1=_pass_at_1(connection, row[0])) for row in rows]
+    rows = connection.execute(_RUNS).mappings().all()
+    return [RunLine(**row, pass_at_1=_pass_at_1(connection, row["run"])) for row in rows]
 
 
 def _pass_at_1(connection: Connection, run: str) -> dict[str, float]:
