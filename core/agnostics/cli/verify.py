@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeAlias
 
 import click
 
 from agnostics.cli.verify_format import Malformed, malformed_line, parse, verified_line
 from agnostics.errors import AgnosticsError
+from agnostics.host import load_host
 
 if TYPE_CHECKING:
     from agnostics.language import Language
@@ -30,13 +32,11 @@ IN_FLIGHT_PER_SLOT = 128
 @click.option("--slots", type=click.IntRange(min=1), help="Programs that run at once; one per processor if not given.")
 def command(file: BinaryIO, sandbox: str, slots: int | None) -> int:
     """Verify a stream of programs: one JSON object per line in, one per line out, as each is decided."""
-    from agnostics.host import load_host
     from agnostics.verify import Verifier
 
     host = load_host()
-    output = click.get_text_stream("stdout")
     with Verifier(sandbox, slots, languages=host.languages()) as verifier:
-        answers = Answers(output.write, output.flush, IN_FLIGHT_PER_SLOT * verifier.slots)
+        answers = Answers(sys.stdout, IN_FLIGHT_PER_SLOT * verifier.slots)
         with answers:
             for line in file:
                 if line.strip():
@@ -68,9 +68,9 @@ class Answers:
     length takes no more memory than a short one.
     """
 
-    def __init__(self, write: Callable[[str], object], flush: Callable[[], object], bound: int) -> None:
+    def __init__(self, output: TextIO, bound: int) -> None:
         self.all_well = True
-        self._write, self._flush, self._bound = write, flush, bound
+        self._output, self._bound = output, bound
         self._room = threading.BoundedSemaphore(bound)
         self._decided: SimpleQueue[Answer | None] = SimpleQueue()
         self._failure: BaseException | None = None
@@ -100,7 +100,7 @@ class Answers:
         self._decided.put(answer)
 
     def _run(self) -> None:
-        for answer in iter(self._decided.get, None):
+        while (answer := self._decided.get()) is not None:
             try:
                 self._write_one(answer)
             except (OSError, ValueError) as error:
@@ -112,9 +112,9 @@ class Answers:
             return
         line = malformed_line(answer) if isinstance(answer, Malformed) else self._line(*answer)
         self.all_well = self.all_well and "verdict" in line
-        self._write(json.dumps(line, ensure_ascii=True) + "\n")
+        self._output.write(json.dumps(line, ensure_ascii=True) + "\n")
         if self._decided.empty():
-            self._flush()
+            self._output.flush()
 
     def _line(self, request_id: Any, done: Future[Verification]) -> dict[str, Any]:
         error = done.exception()
