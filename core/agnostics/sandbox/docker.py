@@ -105,6 +105,7 @@ class DockerBackend:
             entrypoint=["/harness"],
             labels=current_owner(),
             user="0:0",
+            hostname="sandbox",
             working_dir="/w",
             auto_remove=True,
             network_mode="none",
@@ -164,7 +165,7 @@ def _dial(connection: socket.socket, container: Container, path: Path) -> None:
     while True:
         try:
             return connection.connect(str(path))
-        except (FileNotFoundError, ConnectionRefusedError):
+        except (FileNotFoundError, PermissionError, ConnectionRefusedError):
             if time.monotonic() > deadline or not _is_alive(container):
                 raise
         time.sleep(0.01)

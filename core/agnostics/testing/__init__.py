@@ -1,0 +1,1 @@
+"""The contracts that packs keep, as suites that their authors can run."""
