@@ -20,7 +20,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Self
 
-from agnostics.errors import AgnosticsError
+from agnostics.errors import AgnosticsError, MissingRequirement
 from agnostics.language import Language
 from agnostics.sandbox.backend import Backend, Slot
 from agnostics.sandbox.protocol import Answer, Job, decode
@@ -30,6 +30,10 @@ log = logging.getLogger("agnostics")
 
 ATTEMPTS = 2
 """How often a job is begun before the sandbox gives up on it."""
+STARTS = 6
+"""How often in a row a slot may fail to start before the work that waits for it is given up."""
+FIRST_PAUSE_S = 0.25
+"""The pause after a first failed start; it doubles with each, so that a restarted engine is waited for (8 s in all)."""
 QUEUE_PER_SLOT = 64
 PATIENCE_S = 1.0
 """How long work in a language without a slot waits before a slot of another language makes way."""
@@ -53,6 +57,7 @@ class Pool:
         self._workers: list[Worker] = []
         self._starting: defaultdict[str, int] = defaultdict(int)
         self._failures: defaultdict[str, int] = defaultdict(int)
+        self._retry_at: dict[str, float] = {}
         self._closing = 0
         self._closed = False
         self._selector = selectors.DefaultSelector()
@@ -128,6 +133,7 @@ class Pool:
     def _pause_s(self) -> float:
         now = time.monotonic()
         deadlines = [worker.deadline for worker in self._workers]
+        deadlines += self._retry_at.values()
         deadlines += [since + PATIENCE_S for key, since in self._waiting_since.items() if not self._count(key)]
         return min(max(0.01, min(deadlines, default=now + 60) - now), 60)
 
@@ -211,6 +217,7 @@ class Pool:
         for key in [key for key, queue in self._waiting.items() if not queue]:
             del self._waiting[key]
             self._waiting_since.pop(key, None)
+            self._retry_at.pop(key, None)
 
     def _feed(self, key: str) -> None:
         """Hand out waiting tickets, one to each slot before any gets a second."""
@@ -247,8 +254,8 @@ class Pool:
             worker.adjusting = False
             worker.limits = limits
             if error:
-                self._failed_to_start(worker.key, error)
                 self._lost(worker, str(error))
+                self._failed_to_start(worker.key, error)
 
         worker.adjusting = True
         self._background(lambda: worker.slot.set_limits(*limits), done)
@@ -258,6 +265,9 @@ class Pool:
 
     def _grow(self, key: str) -> None:
         """Start slots for waiting work, in place of slots of other languages where the pool is full."""
+        if self._retry_at.get(key, 0) > time.monotonic():
+            return
+        self._retry_at.pop(key, None)
         waiting = len(self._waiting[key])
         while self._starting[key] < waiting:
             total = len(self._workers) + sum(self._starting.values()) + self._closing
@@ -296,8 +306,9 @@ class Pool:
     def _failed_to_start(self, key: str, error: BaseException | None) -> None:
         """What is missing stays missing; what else went wrong is tried again before the work that waits is given up."""
         self._failures[key] += 1
-        final = isinstance(error, AgnosticsError)
-        if self._count(key) or not (final or self._failures[key] > ATTEMPTS):
+        self._retry_at[key] = time.monotonic() + FIRST_PAUSE_S * 2 ** (self._failures[key] - 1)
+        final = isinstance(error, MissingRequirement)
+        if self._count(key) or not (final or self._failures[key] >= STARTS):
             return
         for ticket in self._waiting.pop(key, ()):
             if final and error:
@@ -305,6 +316,7 @@ class Pool:
             else:
                 ticket.future.set_result(Answer(error=f"no slot could be started: {error}", attempts=ticket.attempts))
         self._failures.pop(key)
+        self._retry_at.pop(key)
 
     def _background(self, act: Callable[[], Any], then: Callable[[Any, BaseException | None], None]) -> None:
         """Do something slow on the executor, and then the rest on the pool's thread."""

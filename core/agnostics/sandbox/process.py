@@ -26,7 +26,7 @@ START_S = 20
 class ProcessSlot:
     """A harness process and the folder that its programs write to."""
 
-    unenforced = ("isolation", "memory", "network", "files")
+    unenforced = ("isolation", "memory") if os.geteuid() == 0 else ("isolation", "memory", "processes")
 
     def __init__(self, process: subprocess.Popen[bytes], connection: socket.socket, folder: Path) -> None:
         self.connection = connection

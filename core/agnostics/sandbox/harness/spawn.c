@@ -41,7 +41,7 @@ static void limit(int resource, uint64_t value) {
 
 static void apply_limits(const struct command *command) {
     limit(RLIMIT_FSIZE, command->file_bytes);
-    limit(RLIMIT_NPROC, command->processes);
+    if (settings.uid || settings.namespaced) limit(RLIMIT_NPROC, command->processes); /* else it counts others' too */
     limit(RLIMIT_STACK, STACK_BYTES);
     limit(RLIMIT_NOFILE, OPEN_FILES);
     limit(RLIMIT_CORE, 0);
