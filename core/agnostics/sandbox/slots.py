@@ -58,9 +58,11 @@ class Ticket:
         return sum(_BEHIND_LIMIT * limit_s + 1 for limit_s in runs) + WATCHDOG_EXTRA_S
 
     def data_limit_mb(self, unenforced: tuple[str, ...]) -> int:
-        """RLIMIT_DATA for the program, where the slot's own memory limit is missing or the compiler needs it wider."""
-        wider = self.job.compile is not None and self.job.compile_mb > self.job.memory_mb
-        return self.job.memory_mb if wider or "memory" in unenforced else 0
+        """RLIMIT_DATA for the program, where the slot has no memory limit of its own; 0: none.
+
+        Twice what the harness then watches, because an allocation that fails looks like any other error of the program.
+        """
+        return 2 * self.job.memory_mb if "memory" in unenforced else 0
 
 
 def slot_key(language: Language) -> str:

@@ -139,6 +139,7 @@ void measure_processes(pid_t program, struct usage *usage);
 struct limits {
     uint64_t time_us, file_bytes, out_bytes, memory_mb, data_mb;
     uint32_t processes;
+    bool watch_memory; /* the slot's own limit is missing, or wider than this one */
 };
 
 struct streams {

@@ -39,7 +39,8 @@ static const char *run_compiler(const struct job *job, const struct streams *str
     char room[4096];
     static char message[512];
     uint32_t processes = job->processes > COMPILE_PROCESSES ? job->processes : COMPILE_PROCESSES;
-    struct limits limits = {job->compile_ms * 1000UL, COMPILE_FILE_BYTES, COMPILE_LOG_BYTES, job->compile_mb, 0, processes};
+    struct limits limits = {job->compile_ms * 1000UL, COMPILE_FILE_BYTES, COMPILE_LOG_BYTES, job->compile_mb, 0, processes,
+                            !counts_oom_kills()};
     const char *path = find_executable(job->compile[0], job->environment, room, sizeof room);
     if (path) return run_command(path, job->compile, job->environment, &limits, streams, outcome);
     snprintf(message, sizeof message, "%.200s is not installed in this sandbox", job->compile[0]);
@@ -77,8 +78,10 @@ static const char *could_not_start(const struct job *job, const char *error, str
 static const char *run_program(const struct job *job, const struct streams *streams, struct outcome *outcome) {
     char room[4096];
     static char message[512];
-    struct limits limits = {job->run_ms * 1000UL, job->output_bytes + 1UL, job->output_bytes, job->memory_mb,
-                            job->data_mb,         job->processes};
+    bool slot_is_wider = job->compile[0] && job->compile_mb > job->memory_mb;
+    struct limits limits = {job->run_ms * 1000UL, job->output_bytes + 1UL, job->output_bytes,
+                            job->memory_mb,       job->data_mb,            job->processes,
+                            slot_is_wider || !counts_oom_kills()};
     const char *path = find_executable(job->execute[0], job->environment, room, sizeof room);
     if (path) return run_command(path, job->execute, job->environment, &limits, streams, outcome);
     snprintf(message, sizeof message, "%.200s is not installed in this sandbox", job->execute[0]);

@@ -71,11 +71,10 @@ static enum verdict broken_limit(struct watch *watch, uint64_t wall_us) {
     const struct limits *limits = watch->limits;
     if (too_much_output(watch)) return OUTPUT_LIMIT;
     bool may_be_late = wall_us * processors >= limits->time_us;
-    bool soft = !counts_oom_kills() || limits->data_mb;
-    if (!may_be_late && !soft) return ACCEPTED;
+    if (!may_be_late && !limits->watch_memory) return ACCEPTED;
     struct usage usage;
     measure(watch, &usage);
-    if (soft && usage.resident_kb >> 10 > limits->memory_mb) return MEMORY_LIMIT;
+    if (limits->watch_memory && usage.resident_kb >> 10 > limits->memory_mb) return MEMORY_LIMIT;
     if (wall_us >= HARD_FACTOR * limits->time_us + HARD_EXTRA_US) return TIME_LIMIT;
     return own_time_us(watch, wall_us) >= limits->time_us ? TIME_LIMIT : ACCEPTED;
 }
@@ -116,8 +115,7 @@ static bool ended_late(struct watch *watch, const struct outcome *outcome) {
 static bool memory_exceeded(const struct watch *watch, const struct outcome *outcome) {
     uint64_t limit_kb = watch->limits->memory_mb * 1024, peak_kb = outcome->peak_kb;
     if (oom_killed_since_last_call() || peak_kb > limit_kb + settings.frame_kb) return true;
-    bool soft = !counts_oom_kills() || watch->limits->data_mb;
-    return soft && outcome->exit_code != 0 && peak_kb >= limit_kb / 10 * 9;
+    return watch->limits->data_mb && outcome->exit_code != 0 && peak_kb >= limit_kb / 10 * 9;
 }
 
 static enum verdict judge(struct watch *watch, const struct outcome *outcome) {

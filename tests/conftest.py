@@ -1,0 +1,141 @@
+"""Real parts for the tests: databases (a new SQLite file, a new database of a PostgreSQL server of our own) and sandboxes."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from agnostics.language import Language
+from agnostics.store import CompletionRecord
+from agnostics.task import Task, Test
+from agnostics.verification import TestResult, Verdict, Verification
+from agnostics.verify import Verifier
+
+
+def _postgres_tool(name: str) -> str | None:
+    debian = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
+    return shutil.which(name) or (str(debian[-1]) if debian else None)
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """The folder of the socket of a PostgreSQL server, which refuses to run as root."""
+    initdb, pg_ctl = _postgres_tool("initdb"), _postgres_tool("pg_ctl")
+    if not initdb or not pg_ctl:
+        pytest.skip("no PostgreSQL here: apt-get install postgresql")
+    user = "nobody" if os.getuid() == 0 else getpass.getuser()
+    folder = Path(tempfile.mkdtemp(prefix="agn-postgres-"))
+    shutil.chown(folder, user)
+
+    def server(*command: str) -> None:
+        # Its output goes to a file: the server would keep a pipe open.
+        with (folder.parent / f"{folder.name}.log").open("a") as log:
+            subprocess.run(command, user=user, cwd=folder, stdout=log, stderr=log, check=True, timeout=120)
+
+    data = str(folder / "data")
+    server(initdb, "-D", data, "-U", "agn", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
+    options = f"-c listen_addresses= -c unix_socket_directories={folder} -c fsync=off"
+    server(pg_ctl, "-D", data, "-w", "-o", options, "start")
+    try:
+        yield str(folder)
+    finally:
+        server(pg_ctl, "-D", data, "-w", "-m", "immediate", "stop")
+        shutil.rmtree(folder, ignore_errors=True)
+        (folder.parent / f"{folder.name}.log").unlink()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of a database that is not there yet (SQLite), or empty (Postgres)."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'store' / 'results.db'}"
+    import psycopg
+
+    folder = request.getfixturevalue("postgres_server")
+    with psycopg.connect(f"host={folder} user=agn dbname=postgres", autocommit=True) as connection:
+        names = connection.execute("select count(*) from pg_database").fetchone()
+        assert names is not None
+        connection.execute(f"create database test_{names[0]}".encode())
+    return f"postgresql://agn@/test_{names[0]}?host={folder}"
+
+
+@pytest.fixture
+def lua() -> Language:
+    return Language(name="lua", prompt="Write Lua.", filename="main.lua", execute="luajit main.lua")
+
+
+def _record(
+    verdict: Verdict = Verdict.ACCEPTED,
+    *,
+    step: int = 1,
+    phase: Any = "train",
+    task: str = "starter/1",
+    kind: str | None = "sum",
+    sample: int = 0,
+    program: str | None = "print(2)",
+    reward: float | None = None,
+) -> CompletionRecord:
+    judged = None if verdict is Verdict.NO_PROGRAM else program
+    tests = () if judged is None else (TestResult(verdict, 1.5, 1.0, 3.0, 0, None, "2\n", ""),)
+    return CompletionRecord(
+        step=step,
+        phase=phase,
+        task=Task(id=task, statement="Add.", kind=kind, tests=(Test(input="1 1", output="2"),)),
+        sample=sample,
+        text=f"```lua\n{program}\n```",
+        tokens=9,
+        finish_reason="stop",
+        policy_version=step - 1,
+        verification=Verification(task, "lua", judged, verdict, tests, None, "bubblewrap", 1, 2.0),
+        reward=reward,
+    )
+
+
+@pytest.fixture
+def record() -> Callable[..., CompletionRecord]:
+    """Makes the record of one completion; whatever is not said is ordinary."""
+    return _record
+
+
+PACKS = Path(__file__).parents[1] / "plugins"
+SLOTS = 2
+
+
+def pack(name: str) -> Language:
+    """The language of one of our packs."""
+    return Language.from_folder(PACKS / f"lang-{name}" / f"agnostics_lang_{name}", name=name)
+
+
+@pytest.fixture(scope="session")
+def languages() -> dict[str, Language]:
+    """Lua, Fortran, and C as the Fortran toolchain brings it: for programs that speak to the kernel."""
+    lua, fortran = pack("lua"), pack("fortran")
+    c = {"name": "c", "filename": "snippet.c", "compile": "gcc -O1 -w -pthread -o prog snippet.c", "execute": "./prog"}
+    return {"lua": lua, "fortran": fortran, "c": fortran.model_copy(update={**c, "reference": {}})}
+
+
+@pytest.fixture(scope="session", params=["bubblewrap", "docker"])
+def mode(request: pytest.FixtureRequest) -> str:
+    """Each isolation mode that programs run in by default."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="session")
+def verifier(mode: str, languages: dict[str, Language]) -> Iterator[Verifier]:
+    """A verifier with two slots."""
+    with Verifier(mode, SLOTS, languages=languages) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def single(mode: str, languages: dict[str, Language]) -> Iterator[Verifier]:
+    """A verifier with one slot: what one program leaves, the next would find."""
+    with Verifier(mode, 1, languages=languages) as made:
+        yield made

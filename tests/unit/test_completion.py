@@ -1,0 +1,39 @@
+"""Taking the program out of a completion."""
+
+from __future__ import annotations
+
+import pytest
+from agnostics.completion import extract_program
+
+TAGS = frozenset({"lua"})
+
+
+@pytest.mark.parametrize(
+    ("completion", "program"),
+    [
+        ("```lua\nprint(1)\n```", "print(1)\n"),
+        ("Words.\n\n```lua\nprint(1)\n```\nMore words.", "print(1)\n"),
+        ("```Lua\nprint(1)\n```", "print(1)\n"),
+        ("```lua title=x\nprint(1)\n```", "print(1)\n"),
+        ("~~~lua\nprint(1)\n~~~", "print(1)\n"),
+        ("```\nprint(1)\n```", "print(1)\n"),
+        ("```lua\nprint(1)", "print(1)\n"),
+        ("````lua\nprint('```')\n````", "print('```')\n"),
+        ("```lua\r\nprint(1)\r\n```\r\n", "print(1)\n"),
+    ],
+)
+def test_the_program_is_the_text_of_the_block(completion: str, program: str) -> None:
+    assert extract_program(completion, TAGS) == program
+
+
+@pytest.mark.parametrize("completion", ["", "print(1)", "```lua\n```", "```lua\n \n```", "`print(1)`", "```"])
+def test_a_completion_without_a_block_of_code_has_no_program(completion: str) -> None:
+    assert extract_program(completion, TAGS) is None
+
+
+def test_the_last_block_counts_because_models_draft_first() -> None:
+    assert extract_program("```lua\nold\n```\n```lua\nnew\n```", TAGS) == "new\n"
+
+
+def test_a_block_of_the_language_counts_before_a_later_one_of_another() -> None:
+    assert extract_program("```lua\ncode\n```\nIt prints:\n```text\n42\n```", TAGS) == "code\n"
