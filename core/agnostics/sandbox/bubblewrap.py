@@ -136,6 +136,7 @@ def _toolchain_mounts() -> list[str]:
             mounts += ["--symlink", str(path.readlink()), str(path)]
         elif path.is_dir():
             mounts += ["--ro-bind", str(path), str(path)]
+    mounts += ["--perms", "0755", "--dir", "/etc"]
     for name in SETTINGS:
         mounts += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
     return mounts
