@@ -41,6 +41,7 @@ SETTINGS = (
     "fonts",
     "localtime",
     "mime.types",
+    "ocamlfind.conf",
 )
 """What toolchains need of /etc."""
 

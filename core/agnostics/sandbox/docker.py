@@ -25,7 +25,7 @@ from agnostics.errors import AgnosticsError
 from agnostics.language import Language
 from agnostics.sandbox.binary import harness_path
 from agnostics.sandbox.engine import ANSWER_S, connect
-from agnostics.sandbox.images import built_image, ensure_image
+from agnostics.sandbox.images import ensure_image
 from agnostics.sandbox.owner import current_owner, has_died
 from agnostics.sandbox.protocol import greet
 from agnostics.task import Limits
@@ -49,6 +49,11 @@ class DockerSlot:
         self.unenforced = unenforced
         self._container = container
 
+    @property
+    def container_id(self) -> str:
+        """The container, as the engine names it."""
+        return self._container.id or ""
+
     def set_limits(self, memory_mb: int, processes: int) -> None:
         """Set what all that runs in the container may use, swap and RAM disks included."""
         size = memory_mb << 20
@@ -69,7 +74,6 @@ class DockerBackend:
     def __init__(self) -> None:
         self._client = connect()
         self._engine = self._client.info()
-        self._folder = Path(tempfile.mkdtemp(prefix="agnostics-"))
         _remove_leftovers(self._client)
 
     def start(self, language: Language) -> DockerSlot:
@@ -77,8 +81,8 @@ class DockerBackend:
 
         Raises MissingRequirement where the image cannot be made, AgnosticsError where the container does not start.
         """
-        image = self._image(language)
-        folder = Path(tempfile.mkdtemp(dir=self._folder))
+        image = ensure_image(self._client, language, log.info)
+        folder = Path(tempfile.mkdtemp(prefix="agnostics-"))
         try:
             container = self._create(image, folder)
             return DockerSlot(container, _started(container, folder / "socket"), self._unenforced())
@@ -89,14 +93,7 @@ class DockerBackend:
 
     def close(self) -> None:
         """Forget the engine. Safe to call twice."""
-        shutil.rmtree(self._folder, ignore_errors=True)
         self._client.close()
-
-    def _image(self, language: Language) -> str:
-        if image := built_image(self._client, language):
-            return image
-        log.warning("making the image of %s; this takes some minutes, once", language.name)
-        return ensure_image(self._client, language, log.info)
 
     def _create(self, image: str, folder: Path) -> Container:
         return self._client.containers.create(
@@ -117,6 +114,7 @@ class DockerBackend:
             pids_limit=Limits().processes + OWN_PROCESSES,
             environment={"HOME": "/tmp", "TMPDIR": "/tmp", "LANG": "C.UTF-8"},
             log_config=LogConfig(type="none"),
+            healthcheck={"test": ["NONE"]},
             tmpfs={"/w": RAM_DISK, "/tmp": RAM_DISK, "/dev/mqueue": "ro,size=4k"},
             volumes={
                 str(harness_path()): {"bind": "/harness", "mode": "ro"},
@@ -193,7 +191,7 @@ def _update(container: Container, limits: dict[str, int]) -> None:
 def _remove(container: Container) -> None:
     """Remove `container`; one that is gone, or going, is fine."""
     with suppress(APIError, RequestException):
-        container.remove(force=True)
+        container.remove(force=True, v=True)
 
 
 def _remove_leftovers(client: DockerClient) -> None:

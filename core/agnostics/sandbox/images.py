@@ -5,7 +5,9 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import io
+import logging
 import os
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,6 +19,11 @@ from docker.errors import APIError, ImageNotFound
 from agnostics.errors import AgnosticsError, MissingRequirement
 from agnostics.language import Language
 from agnostics.sandbox.base_image import fetch_base, local_base
+
+log = logging.getLogger("agnostics")
+
+ENGINE_WORDS = ("Step ", " --->", "Removing intermediate container")
+"""How lines of a build begin that the engine says, not the command."""
 
 Progress = Callable[[str], None]
 
@@ -53,6 +60,7 @@ def dockerfile(language: Language, base: str) -> str:
 
 
 def _make(client: DockerClient, language: Language, progress: Progress) -> str:
+    log.warning("making the image of %s; this takes some minutes, once", language.name)
     wanted = language.container.base_image
     base = local_base(client, wanted) or fetch_base(client, wanted, progress)
     name = _name(client, language, base)
@@ -91,11 +99,16 @@ def _build(client: DockerClient, language: Language, recipe: str, name: str, pro
         for step in steps:
             if "error" in step:
                 raise _unbuilt(language, step["error"], last)
-            for line in filter(str.strip, step.get("stream", "").splitlines()):
-                last = line.strip()
-                progress(last)
+            for line in _lines(step.get("stream", "")):
+                last = last if line.startswith(ENGINE_WORDS) else line
+                progress(line)
     except (APIError, OSError) as error:
         raise _unbuilt(language, str(error), last) from error
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of `text` that say something, without the colour that the engine gives to errors."""
+    return [line for line in re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines() if line.strip()]
 
 
 def _proxies() -> dict[str, str]:
