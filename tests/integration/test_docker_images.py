@@ -1,0 +1,97 @@
+"""A language's image is made once, named after what it is made of, and what keeps it from being made is told."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import docker
+import pytest
+from agnostics.errors import MissingRequirement
+from agnostics.language import Container, Install, Language
+from agnostics.sandbox.base_image import fetch_base, local_base
+from agnostics.sandbox.engine import connect
+from agnostics.sandbox.images import built_image, ensure_image
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[docker.DockerClient]:
+    client = connect()
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def language(engine: docker.DockerClient) -> Iterator[Language]:
+    """A language of its own for each test, upon the base image of the packs, and quick to install."""
+    if local_base(engine, Container().base_image) is None:
+        fetch_base(engine, Container().base_image, print)
+    made = language_with(f"RUN echo {uuid.uuid4()} > /installed")
+    yield made
+    for image in engine.images.list(name=f"agnostics/{made.name}"):
+        for tag in image.tags:
+            engine.images.remove(tag)
+
+
+def language_with(instructions: str) -> Language:
+    install = Install(container_instructions=instructions)
+    return Language(name="image-test", prompt="p", filename="a.sh", execute="sh a.sh", install=install)
+
+
+def test_image_is_made_once(engine: docker.DockerClient, language: Language) -> None:
+    told: list[str] = []
+    assert built_image(engine, language) is None
+    image = ensure_image(engine, language, told.append)
+    assert any("RUN echo" in line for line in told)
+    told.clear()
+    assert ensure_image(engine, language, told.append) == image == built_image(engine, language)
+    assert told == []
+
+
+def test_changed_install_makes_another_image(engine: docker.DockerClient, language: Language) -> None:
+    first = ensure_image(engine, language, print)
+    changed = language_with("RUN true")
+    assert built_image(engine, changed) is None
+    assert ensure_image(engine, changed, print) != first
+
+
+MAKER = """
+import sys
+from agnostics.language import Language
+from agnostics.sandbox.engine import connect
+from agnostics.sandbox.images import ensure_image
+language = Language.model_validate_json(sys.argv[1])
+lines = []
+print(ensure_image(connect(), language, lines.append), len(lines))
+"""
+
+
+def test_two_processes_that_want_one_image_make_it_once(language: Language) -> None:
+    command = [sys.executable, "-c", MAKER, language.model_dump_json()]
+    makers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    answers = [maker.communicate(timeout=120)[0].split() for maker in makers]
+    assert answers[0][0] == answers[1][0]
+    assert sorted(int(lines) > 0 for _, lines in answers) == [False, True]
+
+
+def test_install_that_fails_is_told_with_its_last_words(engine: docker.DockerClient, language: Language) -> None:
+    del language
+    broken = language_with("RUN echo the mirror burned down >&2; exit 7")
+    with pytest.raises(MissingRequirement, match=r"image-test could not be built: .*7.*the mirror burned down"):
+        ensure_image(engine, broken, print)
+
+
+def test_base_image_that_no_registry_gives_is_told_with_the_way_out(engine: docker.DockerClient) -> None:
+    nowhere = Container(base_image="registry.invalid/nothing:1")
+    with pytest.raises(MissingRequirement, match="docker pull registry.invalid/nothing:1") as raised:
+        ensure_image(engine, language_with("RUN true").model_copy(update={"container": nowhere}), print)
+    assert "docker load" in str(raised.value)
+
+
+def test_no_engine_is_told_with_the_way_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/nothing.sock")
+    with pytest.raises(MissingRequirement, match="no container engine answers .*--sandbox bubblewrap"):
+        connect()

@@ -1,0 +1,198 @@
+"""A slot in a container: walls that hold, limits that the kernel keeps, and nothing left when it or its owner is gone."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import docker
+import pytest
+from agnostics.host import load_host
+from agnostics.language import Language
+from agnostics.sandbox.docker import DockerBackend, DockerSlot
+from agnostics.sandbox.owner import current_owner
+from agnostics.sandbox.protocol import Job, Outcome, decode, encode, split
+from agnostics.verification import Verdict
+from docker.errors import NotFound
+
+
+@pytest.fixture(scope="module")
+def backend() -> Iterator[DockerBackend]:
+    made = DockerBackend()
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def lua() -> Language:
+    return load_host().language("lua")
+
+
+@pytest.fixture
+def slot(backend: DockerBackend, lua: Language) -> Iterator[DockerSlot]:
+    started = backend.start(lua)
+    yield started
+    started.close()
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[docker.DockerClient]:
+    client = docker.from_env(timeout=60)
+    yield client
+    client.close()
+
+
+def run(slot: DockerSlot, program: str, *, memory_mb: int = 256, processes: int = 32) -> Outcome:
+    slot.set_limits(memory_mb, processes)
+    limits = {"run_s": 2, "compile_s": 30, "memory_mb": memory_mb, "compile_mb": 512, "processes": processes}
+    job = Job(
+        {"snippet.lua": program.encode()},
+        None,
+        ["luajit", "snippet.lua"],
+        {},
+        [(b"", b"")],
+        **limits,
+        output_bytes=1 << 20,
+    )
+    slot.connection.settimeout(60)
+    slot.connection.sendall(encode(job))
+    received = bytearray()
+    while chunk := slot.connection.recv(1 << 16):
+        received += chunk
+        for body in split(received):
+            return decode(body).tests[0]
+    raise ConnectionResetError
+
+
+def shell(slot: DockerSlot, command: str) -> str:
+    """What `command` prints when a program gives it to the shell."""
+    return run(slot, f"os.execute([==[{command}]==])").stdout.decode()
+
+
+def containers_of(engine: docker.DockerClient, pid: int) -> list[str]:
+    return [
+        c.id or ""
+        for c in engine.containers.list(all=True, filters={"label": f"agnostics.pid={pid}"}, ignore_removed=True)
+    ]
+
+
+def gone_within(seconds: float, engine: docker.DockerClient, pid: int) -> bool:
+    deadline = time.monotonic() + seconds
+    while containers_of(engine, pid):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def test_program_is_an_ordinary_user_without_groups_or_capabilities(slot: DockerSlot) -> None:
+    uid, gid, groups = shell(slot, "id -u; id -g; id -G").split()
+    assert int(uid) >= 30_000
+    assert uid == gid == groups
+    status = dict(line.split(":\t") for line in shell(slot, "cat /proc/self/status").splitlines() if ":\t" in line)
+    assert int(status["CapPrm"], 16) == int(status["CapEff"], 16) == 0
+    assert status["NoNewPrivs"] == "1"
+    assert status["Seccomp"] == "2"
+
+
+def test_programs_of_two_slots_are_different_users(backend: DockerBackend, lua: Language, slot: DockerSlot) -> None:
+    other = backend.start(lua)
+    try:
+        assert shell(slot, "id -u") != shell(other, "id -u")
+    finally:
+        other.close()
+
+
+def test_program_can_write_to_its_two_folders_only(slot: DockerSlot) -> None:
+    writable = shell(slot, "find / -path /proc -prune -o -path /dev -prune -o -writable ! -type l -print 2>/dev/null")
+    assert set(writable.split()) == {"/w", "/tmp"}
+    assert shell(slot, "find /dev -type d -writable; find /dev -type f").split() == []
+
+
+def test_program_sees_no_network_and_no_other_process(slot: DockerSlot) -> None:
+    assert shell(slot, "ls /sys/class/net").split() == ["lo"]
+    assert shell(slot, "cat /proc/[0-9]*/comm").split()[0] == "harness"
+    assert shell(slot, "ls /run/agnostics 2>&1; cat /proc/1/environ 2>&1").count("Permission denied") == 2
+
+
+def test_memory_limit_is_the_kernels(slot: DockerSlot) -> None:
+    hog = "local t = {} for i = 1, 1e9 do t[i] = ('x'):rep(1e6) .. i end"
+    assert run(slot, hog, memory_mb=64).verdict is Verdict.MEMORY_LIMIT
+    assert shell(slot, "cat /sys/fs/cgroup/memory/memory.limit_in_bytes /sys/fs/cgroup/memory.max 2>/dev/null") == (
+        f"{256 << 20}\n"
+    )
+
+
+def test_fork_bomb_stays_in_its_slot(slot: DockerSlot, backend: DockerBackend, lua: Language) -> None:
+    other = backend.start(lua)
+    try:
+        bomb = run(slot, "os.execute([[f() { f | f & }; f]])", processes=16)
+        assert b"fork" in bomb.stderr
+        assert shell(other, "echo still here") == "still here\n"
+        assert shell(slot, "echo still here") == "still here\n"
+    finally:
+        other.close()
+
+
+def test_closing_a_slot_removes_its_container(
+    backend: DockerBackend, lua: Language, engine: docker.DockerClient
+) -> None:
+    slot = backend.start(lua)
+    name = slot.container_id
+    assert engine.containers.get(name).status == "running"
+    slot.close()
+    slot.close()
+    with pytest.raises(NotFound):
+        engine.containers.get(name)
+
+
+def test_killed_container_closes_the_connection(slot: DockerSlot, engine: docker.DockerClient) -> None:
+    engine.containers.get(slot.container_id).kill()
+    slot.connection.settimeout(10)
+    assert slot.connection.recv(1) == b""
+
+
+OWNER = """
+import sys
+from agnostics.host import load_host
+from agnostics.sandbox.docker import DockerBackend
+slot = DockerBackend().start(load_host().language("lua"))
+print("started", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_container_of_a_killed_owner_goes_by_itself(lua: Language, engine: docker.DockerClient) -> None:
+    owner = subprocess.Popen([sys.executable, "-c", OWNER], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        assert owner.stdout is not None
+        assert owner.stdout.readline() == b"started\n"
+        assert len(containers_of(engine, owner.pid)) == 1
+    finally:
+        owner.kill()
+        owner.communicate(timeout=10)
+    assert gone_within(10, engine, owner.pid)
+
+
+def test_leftovers_of_dead_owners_are_removed_and_those_of_living_ones_stay(
+    slot: DockerSlot, engine: docker.DockerClient
+) -> None:
+    image = engine.containers.get(slot.container_id).image
+    dead = {**current_owner(), "agnostics.started": "1"}
+    leftover = engine.containers.create(image, command=["true"], labels=dead)
+    DockerBackend().close()
+    with pytest.raises(NotFound):
+        leftover.reload()
+    assert engine.containers.get(slot.container_id).status == "running"
+
+
+def test_slot_starts_in_a_second(backend: DockerBackend, lua: Language) -> None:
+    """Usually in a quarter of one; several are started at once, so this is loose enough for a busy machine."""
+    backend.start(lua).close()
+    started = time.monotonic()
+    slot = backend.start(lua)
+    seconds = time.monotonic() - started
+    slot.close()
+    assert seconds < 2

@@ -1,0 +1,110 @@
+"""Every pack in `plugins/` keeps the contract of language packs, in every mode that its toolchain is there for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+import yaml
+from agnostics.cli import run
+from agnostics.errors import MissingRequirement
+from agnostics.host import load_host
+from agnostics.language import Language
+from agnostics.sandbox.engine import connect
+from agnostics.sandbox.images import built_image
+from agnostics.testing.languages import check_language
+from agnostics.verify import Verifier
+
+PACKS = sorted(path.name.removeprefix("lang-") for path in (Path(__file__).parents[2] / "plugins").glob("lang-*"))
+OPTIONAL = {"r", "julia", "ocaml"}
+"""Packs whose toolchain may be missing on a machine that runs the tests; any other must run."""
+
+
+@pytest.fixture(scope="module")
+def verifier() -> Iterator[Callable[[str], Verifier]]:
+    with ExitStack() as stack:
+        open_ones: dict[str, Verifier] = {}
+
+        def of(mode: str) -> Verifier:
+            if mode not in open_ones:
+                open_ones[mode] = stack.enter_context(Verifier(mode))
+            return open_ones[mode]
+
+        yield of
+
+
+def skip_unless_here(language: Language, mode: str) -> None:
+    """The images of optional packs take gigabytes or a registry, so no test makes them."""
+    if language.name in OPTIONAL and mode == "docker" and built_image(connect(), language) is None:
+        pytest.skip(f"the image of {language.name} is not built; run: agn languages build {language.name}")
+
+
+@pytest.mark.parametrize("mode", ["docker", "bubblewrap"])
+@pytest.mark.parametrize("name", PACKS)
+def test_pack_keeps_its_contract(name: str, mode: str, verifier: Callable[[str], Verifier]) -> None:
+    host = load_host()
+    language = host.language(name)
+    skip_unless_here(language, mode)
+    try:
+        claims = list(check_language(language, host.dataset("starter")[0].tasks("test"), verifier(mode)))
+    except MissingRequirement as error:
+        if name not in OPTIONAL:
+            raise
+        pytest.skip(str(error))
+    assert len(claims) >= 15
+    assert [f"{claim.text}: {claim.found}" for claim in claims if not claim.holds] == []
+
+
+def test_contract_catches_a_pack_whose_program_is_wrong(verifier: Callable[[str], Verifier]) -> None:
+    host = load_host()
+    lua = host.language("lua")
+    kind = sorted(lua.reference)[0]
+    wrong = lua.model_copy(update={"reference": {kind: "print('certainly wrong')"}})
+    claims = list(check_language(wrong, host.dataset("starter")[0].tasks("test"), verifier("bubblewrap")))
+    assert [claim.text for claim in claims if not claim.holds] == [f"the right program for {kind} is accepted"]
+    assert "certainly" in claims[0].found
+
+
+def test_contract_catches_a_pack_that_accepts_anything(verifier: Callable[[str], Verifier]) -> None:
+    host = load_host()
+    lua = host.language("lua")
+    deaf = lua.model_copy(update={"execute": "true"})
+    claims = list(check_language(deaf, host.dataset("starter")[0].tasks("test"), verifier("bubblewrap")))
+    assert not all(claim.holds for claim in claims)
+
+
+def test_contract_catches_a_pack_without_right_programs(verifier: Callable[[str], Verifier]) -> None:
+    empty = load_host().language("lua").model_copy(update={"reference": {}})
+    (claim,) = check_language(empty, [], verifier("bubblewrap"))
+    assert not claim.holds
+
+
+def test_list_names_every_pack_with_its_origin(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["languages", "--json"]) == 0
+    entries = {entry["name"]: entry for entry in json.loads(capsys.readouterr().out)}
+    assert set(PACKS) <= set(entries)
+    assert entries["lua"]["origin"].startswith("agnostics-lang-lua ")
+    assert entries["fortran"]["compiles"]
+    assert entries["lua"]["prompt"] == "Use Lua 5.1, targeting LuaJIT."
+
+
+@pytest.mark.parametrize("name", PACKS)
+def test_what_show_prints_is_a_language_file(name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert run(["languages", "show", name]) == 0
+    path = tmp_path / "copy.yaml"
+    path.write_text(capsys.readouterr().out)
+    language = load_host().language(name)
+    assert Language.from_yaml(path) == language.model_copy(update={"reference": {}})
+    assert yaml.safe_load(path.read_text())["prompt"] == language.prompt
+
+
+def test_check_of_a_language_that_cannot_run_here_is_one_line_and_status_3(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "none.yaml"
+    path.write_text("prompt: p\nfilename: a.x\nexecute: no-such-toolchain a.x\nreference: {add: 'x'}\n")
+    assert run(["languages", "check", str(path), "--sandbox", "bubblewrap"]) == 3
+    assert "no-such-toolchain" in capsys.readouterr().err

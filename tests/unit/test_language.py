@@ -1,0 +1,158 @@
+"""The five packs are configured as in Appendix C of the paper, and a YAML file makes a language like a pack does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from agnostics.completion import extract_program
+from agnostics.errors import UsageError
+from agnostics.language import Language
+from agnostics.task import LimitOverrides, Task, Test
+
+PLUGINS = Path(__file__).parents[2] / "plugins"
+PACKS = sorted(path.name.removeprefix("lang-") for path in PLUGINS.glob("lang-*"))
+TASK = Task(id="t", statement="Print the sum.", tests=(Test(input="1 2", output="3"),))
+
+APPENDIX_C = {
+    "lua": {
+        "install": "apt-get install -y luajit",
+        "filename": "snippet.lua",
+        "compile": None,
+        "execute": "luajit snippet.lua",
+    },
+    "julia": {"install": None, "filename": "snippet.jl", "compile": None, "execute": "julia snippet.jl"},
+    "r": {
+        "install": "apt-get install -y r-cran-tidyverse",
+        "filename": "snippet.R",
+        "compile": None,
+        "execute": "Rscript snippet.R",
+    },
+    "ocaml": {
+        "filename": "snippet.ml",
+        "compile": None,
+        "execute": "utop -require base -require stdio snippet.ml",
+    },
+    "fortran": {
+        "install": "apt-get install -y gfortran",
+        "filename": "snippet.f90",
+        "compile": "gfortran -o snippet.out snippet.f90",
+        "execute": "./snippet.out",
+    },
+}
+PROMPTS = {
+    "lua": ("Use Lua 5.1, targeting LuaJIT.", "targeting LuaJIT."),
+    "julia": ("Use Julia 1.11.", "Use Julia 1.11."),
+    "r": ("Use R version 4.\nUse readLines(", "Please do not use print to print output."),
+    "ocaml": ("Use OCaml 5.\nNumbers: + - * / mod vs. +. -. *. /. ** (add dots!)\n", "folds / arrays"),
+    "fortran": ("Use Fortran 90. Some tips:\nAlways begin each scope", "just read, compute, and write."),
+}
+
+
+def pack(name: str) -> Language:
+    return Language.from_folder(next((PLUGINS / f"lang-{name}").glob("agnostics_*")), name=name)
+
+
+@pytest.mark.parametrize("name", APPENDIX_C)
+def test_configuration_is_the_papers(name: str) -> None:
+    language = pack(name)
+    assert {key: getattr(language, key) for key in APPENDIX_C[name]} == APPENDIX_C[name]
+
+
+@pytest.mark.parametrize("name", PROMPTS)
+def test_prompt_is_the_papers(name: str) -> None:
+    start, end = PROMPTS[name]
+    prompt = pack(name).prompt.strip()
+    assert prompt.startswith(start)
+    assert prompt.endswith(end)
+
+
+def test_prompt_for_r_shows_its_examples_as_code_blocks() -> None:
+    assert pack("r").prompt.count("```r\n") == 2
+    assert extract_program(pack("r").prompt, {"r"}) == "cat(n)\n"
+
+
+def test_base_images_are_the_papers() -> None:
+    images = {name: pack(name).container.base_image for name in APPENDIX_C}
+    assert images["julia"] == "julia:1.11.3"
+    assert images["ocaml"] == "docker.io/ocaml/opam:ubuntu-22.04-ocaml-5.0"
+    assert {images["lua"], images["fortran"], images["r"]} == {"debian:trixie"}
+
+
+def test_image_of_ocaml_finds_its_toolchain_in_the_opam_switch() -> None:
+    instructions = pack("ocaml").image_instructions()
+    assert "RUN opam install -y base stdio utop" in instructions
+    assert "ENV PATH='/home/opam/.opam/5.0/bin:" in instructions
+    assert all(line.count("'") in {0, 2} for line in instructions.splitlines())
+
+
+@pytest.mark.parametrize("name", PACKS)
+def test_completion_tagged_by_name_or_suffix_gives_the_program(name: str) -> None:
+    language = pack(name)
+    for tag in (name, name.upper(), language.filename.rpartition(".")[2], *language.tags):
+        completion = f"So:\n```{tag}\nthe program\n```\nIt prints:\n```\n3\n```\n"
+        assert extract_program(completion, language.code_tags) == "the program\n", tag
+
+
+@pytest.mark.parametrize("name", PACKS)
+def test_every_pack_carries_at_least_fifteen_right_programs(name: str) -> None:
+    assert len(pack(name).reference) >= 15
+
+
+def test_prompt_precedes_the_statement() -> None:
+    assert pack("lua").prompt_for(TASK) == "Use Lua 5.1, targeting LuaJIT.\n\nPrint the sum."
+
+
+def test_install_becomes_one_step_of_the_image() -> None:
+    step = "RUN apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y luajit"
+    assert pack("lua").image_instructions() == step
+
+
+def test_limits_of_the_task_go_before_those_of_the_language() -> None:
+    language = pack("lua").model_copy(update={"limits": LimitOverrides(run_s=7, memory_mb=99)})
+    limits = language.limits_for(TASK.model_copy(update={"limits": LimitOverrides(run_s=2)}))
+    assert (limits.run_s, limits.memory_mb, limits.compile_s) == (2, 99, 30)
+
+
+def test_parameters_of_the_task_stand_in_its_right_program() -> None:
+    language = pack("lua").model_copy(update={"reference": {"add": "print(io.read('*n') + @n@)"}})
+    assert language.reference_for(TASK.model_copy(update={"kind": "add", "parameters": {"n": 7}})) == (
+        "print(io.read('*n') + 7)"
+    )
+    assert language.reference_for(TASK) is None
+
+
+def test_plain_command_runs_without_a_shell_and_shell_syntax_with_one() -> None:
+    language = Language(name="x", prompt="p", filename="a.x", execute="run 'a b'", compile="cc a | b")
+    assert language.execute_argv() == ["run", "a b"]
+    assert language.compile_argv() == ["/bin/sh", "-c", "cc a | b"]
+
+
+YAML = "prompt: p\nfilename: a.x\nexecute: run a.x\n"
+
+
+def test_yaml_file_makes_a_language_named_after_it(tmp_path: Path) -> None:
+    (tmp_path / "Cobol.yaml").write_text(YAML)
+    assert Language.from_yaml(tmp_path / "Cobol.yaml").name == "cobol"
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("prompt: p\nfilename: a.x\n", "the key 'execute' is missing"),
+        (YAML + "excute: y\n", "did you mean 'execute'"),
+        (YAML.replace("a.x\n", "../a.x\n", 1), "filename: "),
+        (YAML + "container: {type: windows}\n", "container.type: "),
+        (YAML + "limits: {run_s: -1}\n", "limits.run_s: "),
+        ("just text", "expected a mapping"),
+        ("prompt: [", "not a readable YAML file"),
+    ],
+)
+def test_yaml_that_is_no_language_is_told_with_file_and_key(tmp_path: Path, text: str, complaint: str) -> None:
+    path = tmp_path / "bad.yaml"
+    path.write_text(text)
+    with pytest.raises(UsageError) as raised:
+        Language.from_yaml(path)
+    assert str(path) in str(raised.value)
+    assert complaint in str(raised.value)
+    assert "\n" not in str(raised.value)
