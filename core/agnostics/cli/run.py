@@ -20,6 +20,15 @@ if TYPE_CHECKING:
     from agnostics.train.journal import Summary
 
 
+_ENVIRONMENT = {
+    "TORCH_CPP_LOG_LEVEL": "ERROR",
+    "TRANSFORMERS_VERBOSITY": "error",
+    "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    "OMP_WAIT_POLICY": "PASSIVE",  # threads that spin take the cores from the programs being verified
+}
+
+
 @click.command("run")
 @click.argument("config", required=False, type=click.Path(path_type=Path))
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Set a key, as in train.clip_high=0.28.")
@@ -67,11 +76,11 @@ class ConsoleReporter:
 
     def say(self, text: str) -> None:
         """See `Reporter.say`."""
-        words.print(text, markup=False)
+        words.print(text, markup=False, soft_wrap=True)
 
     def step(self, step: int, steps: int, figures: Mapping[str, float]) -> None:
         """See `Reporter.step`."""
-        words.print(_line(step, steps, figures), markup=False)
+        words.print(_line(step, steps, figures), markup=False, soft_wrap=True)
         if self._bar is not None:
             if self._task is None:
                 self._task = self._bar.add_task("training", total=steps)
@@ -107,9 +116,8 @@ def _run_folder(resume: str, config: Path | None, settings: RunConfig) -> Path:
 
 
 def _import_training() -> Any:
-    """The training session, with the libraries below it told to keep quiet."""
-    quiet = {"TORCH_CPP_LOG_LEVEL": "ERROR", "TRANSFORMERS_VERBOSITY": "error", "TOKENIZERS_PARALLELISM": "false"}
-    for name, value in {**quiet, "HF_HUB_DISABLE_PROGRESS_BARS": "1"}.items():
+    """The training session, with the libraries below it told to keep quiet, and not to spin while they wait."""
+    for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     try:
         import transformers

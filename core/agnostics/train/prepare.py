@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from agnostics.errors import UsageError
 from agnostics.host import Host
 from agnostics.language import Language
 from agnostics.reward import RewardPolicy
+from agnostics.task import Task
 from agnostics.train.config import RunConfig
 from agnostics.train.curriculum import Curriculum, Question, ask_all
 from agnostics.train.model import find_model, load_tokenizer
@@ -47,7 +48,7 @@ def prepare(config: RunConfig, host: Host, say: Callable[[str], None]) -> Ingred
         )
     train = list(adapter.tasks("train", source=source, seed=config.seed))
     test = _held_out(config, adapter, source)
-    folder = _model(config, language, adapter, say)
+    folder = _model(config, language, host, say)
     tokenizer = load_tokenizer(folder)
     limit = _prompt_limit(config, folder)
     questions, left_out = ask_all(tokenizer, language, train, limit)
@@ -66,20 +67,22 @@ def resolve(config: RunConfig, steps: int, store: str, output: Path) -> RunConfi
     return config.model_copy(update={**found, "steps": steps, "store": store, "output": str(output)})
 
 
-def _held_out(config: RunConfig, adapter: Dataset, source: str | None) -> list[Any]:
-    """The first tasks of the held-out split, where the adapter has one."""
+def _held_out(config: RunConfig, adapter: Dataset, source: str | None) -> list[Task]:
+    """Some tasks of the held-out split, where the adapter has one, drawn from all of it."""
     evaluation = config.evaluation
     if not evaluation.tasks or evaluation.split not in adapter.splits:
         return []
-    return list(islice(adapter.tasks(evaluation.split, source=source, seed=config.seed), evaluation.tasks))
+    tasks = list(adapter.tasks(evaluation.split, source=source, seed=config.seed))
+    return random.Random(config.seed).sample(tasks, min(evaluation.tasks, len(tasks)))
 
 
-def _model(config: RunConfig, language: Language, adapter: Dataset, say: Callable[[str], None]) -> Path:
+def _model(config: RunConfig, language: Language, host: Host, say: Callable[[str], None]) -> Path:
     if config.model != "starter":
         return find_model(config.model)
     from agnostics.train.bootstrap import bootstrap
 
-    return bootstrap(language, adapter, seed=config.seed, progress=say)
+    dataset, _ = host.dataset("starter")
+    return bootstrap(language, dataset, seed=config.seed, sandbox=config.sandbox, progress=say)
 
 
 def _prompt_limit(config: RunConfig, folder: Path) -> int:

@@ -26,9 +26,16 @@ def judge(policy: RewardPolicy, group: Sequence[Attempt], *, scale: bool = True)
     """The attempts of one group with what they are worth."""
     rewards = policy.rewards([attempt.verification for attempt in group])
     if len(rewards) != len(group):
-        raise AgnosticsError(f"reward policy {policy.name!r} gave {len(rewards)} rewards for {len(group)} verifications")
+        raise AgnosticsError(
+            f"reward policy {policy.name!r} gave {len(rewards)} rewards for {len(group)} verifications"
+        )
     advantages = group_advantages(rewards, scale=scale)
     return [Judged(*parts) for parts in zip(group, rewards, advantages, strict=True)]
+
+
+def split(groups: Sequence[Sequence[Judged]], parts: int) -> list[list[Sequence[Judged]]]:
+    """The groups in `parts` parts, each with its share of every group."""
+    return [[group[part::parts] for group in groups] for part in range(parts)]
 
 
 def examples(groups: Sequence[Sequence[Judged]], normalisation: Normalisation) -> list[Example]:
