@@ -1,4 +1,4 @@
-"""Real parts for the tests: databases (a new SQLite file, a new database of a PostgreSQL server of our own) and sandboxes."""
+"""Real parts for the tests: databases (SQLite files, and a PostgreSQL server of our own) and sandboxes."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -53,12 +53,15 @@ def _ask_sqlite(url: URL, sql: str, seconds: float) -> Iterator[Answer]:
 def _ask_postgres(url: URL, sql: str, seconds: float) -> Iterator[Answer]:
     import psycopg
 
+    end = time.monotonic() + seconds
     options = f"-c default_transaction_read_only=on -c statement_timeout={round(seconds * 1000)}"
     address = url.set(drivername="postgresql").render_as_string(hide_password=False)
     try:
         with psycopg.connect(address, connect_timeout=CONNECT_TIMEOUT_S, options=options) as connection:
-            # Prepared, because the server then takes no second statement that could leave the read-only transaction.
-            yield _answer(connection.execute(sql, prepare=True))
+            # A cursor of the server's takes one query and nothing else: no copy to a file, no commit.
+            cursor = connection.cursor(name="agnostics")
+            answer = _answer(cursor.execute(sql))
+            yield replace(answer, rows=_in_time(answer.rows, end, seconds))
     except psycopg.Error as error:
         late = isinstance(error, psycopg.errors.QueryCanceled)
         raise _refusal(str(error), late=late, seconds=seconds) from error
@@ -68,6 +71,14 @@ def _answer(cursor: Any) -> Answer:
     if cursor.description is None:
         raise UsageError("SQL: nothing was asked; only select is allowed here")
     return Answer(_distinct([column[0] for column in cursor.description]), iter(cursor))
+
+
+def _in_time(rows: Iterator[Sequence[Any]], end: float, seconds: float) -> Iterator[Sequence[Any]]:
+    """`rows`, until the time is up: the server counts only the time of each portion."""
+    for row in rows:
+        if time.monotonic() > end:
+            raise _refusal("", late=True, seconds=seconds)
+        yield row
 
 
 def _distinct(names: Sequence[str]) -> list[str]:

@@ -68,6 +68,8 @@ class Recorder:
             if error is None:
                 raise
             _log.warning("%s", failure)
+        finally:
+            self._thread.join(timeout=1.0)
 
     def completion(self, record: CompletionRecord) -> None:
         """Store a completion with its outcome, soon."""

@@ -1,0 +1,126 @@
+"""`agn results` and `agn db`, as people call them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from agnostics import cli
+from agnostics.language import Language
+from agnostics.store import CompletionRecord, Store
+from agnostics.verification import Verdict
+
+QUESTIONS = re.findall(
+    r"```sql\n(.*?)```", (Path(__file__).parents[2] / "docs" / "results-database.md").read_text(), re.S
+)
+
+
+Agn = Callable[..., "Answer"]
+
+
+@dataclass(frozen=True)
+class Answer:
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture
+def agn(capsys: pytest.CaptureFixture[str]) -> Agn:
+    """Runs one command line of `agn` in this process."""
+
+    def call(*arguments: str) -> Answer:
+        capsys.readouterr()
+        return Answer(cli.run([*arguments]), *capsys.readouterr())
+
+    return call
+
+
+@pytest.fixture
+def filled(database: str, lua: Language, record: Callable[..., CompletionRecord]) -> tuple[str, str]:
+    """The URL of a database with one run, and the run's id."""
+    with Store.open(database) as store:
+        run = store.start_run(kind="train", config={}, language=lua, model="m", dataset="starter", seed=0)
+        with store.recorder(run) as recorder:
+            for sample, verdict in enumerate([Verdict.ACCEPTED, Verdict.WRONG_ANSWER, Verdict.NO_PROGRAM]):
+                for phase, step in (("eval_before", 0), ("train", 1), ("eval_after", 1)):
+                    hostile = "print('\x1b[31mred[bold]')"
+                    recorder.completion(record(verdict, phase=phase, step=step, sample=sample, program=hostile))
+            recorder.step(1, {"completions": 3})
+        store.finish_run(run, "finished", {})
+    return database, run
+
+
+def test_a_run_is_listed_shown_and_asked_about(agn: Agn, filled: tuple[str, str]) -> None:
+    url, run = filled
+    listed = json.loads(agn("results", "list", "--json", "--store", url).stdout)
+    assert [(line["run"], line["completions"], line["status"]) for line in listed] == [(run, 9, "finished")]
+    assert listed[0]["pass_at_1_before"] == pytest.approx(1 / 3)
+    shown = json.loads(agn("results", "show", "last", "--json", "--store", url).stdout)
+    assert shown["verdicts"]["train"] == {"accepted": 1, "no_program": 1, "wrong_answer": 1}
+    assert shown["curve"] == [{"step": 1, "programs": 3, "accepted": 1, "pass_rate": pytest.approx(1 / 3)}]
+    asked = agn("results", "--store", url, "query", "--json", QUESTIONS[0])
+    rows = [json.loads(line) for line in asked.stdout.splitlines()]
+    assert {row["verdict"]: row.get("count(*)", row.get("count")) for row in rows} == {
+        "accepted": 3,
+        "no_program": 3,
+        "wrong_answer": 3,
+    }
+
+
+def test_tables_for_people_hold_the_same_and_hostile_text_does_nothing(agn: Agn, filled: tuple[str, str]) -> None:
+    url, run = filled
+    assert run in agn("results", "--store", url).stdout
+    shown = agn("results", "show", run[:-1], "--store", url)
+    assert shown.returncode == 0
+    assert "pass@1 after training: 0.333" in shown.stdout
+    asked = agn("results", "query", "select program from verifications", "--store", url).stdout
+    assert "\x1b" not in asked
+    assert "red[bold]" in asked
+
+
+def test_every_question_of_the_documentation_has_an_answer(agn: Agn, filled: tuple[str, str]) -> None:
+    assert len(QUESTIONS) >= 5
+    for sql in QUESTIONS:
+        answer = agn("results", "query", sql, "--json", "--store", filled[0])
+        assert (answer.returncode, answer.stderr) == (0, ""), sql
+        assert bool(answer.stdout) == ("having count(*) <> m.value" not in sql), sql
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["results", "show", "nope"], "agn: unknown run 'nope'"),
+        (["results", "query", "selec 1"], "agn: SQL: "),
+        (["results", "query", "delete from run"], "agn: SQL: "),
+    ],
+)
+def test_wrong_use_is_one_line_and_exit_status_2(
+    agn: Agn, filled: tuple[str, str], arguments: list[str], complaint: str
+) -> None:
+    answer = agn(*arguments, "--store", filled[0])
+    assert (answer.returncode, answer.stdout) == (2, "")
+    assert answer.stderr.startswith(complaint)
+    assert answer.stderr.count("\n") == 1
+
+
+def test_a_long_table_is_cut_for_people_and_whole_as_json(agn: Agn, filled: tuple[str, str]) -> None:
+    numbers = "with recursive n(i) as (select 1 union all select i + 1 from n where i < 1500) select i from n"
+    for_people = agn("results", "query", numbers, "--store", filled[0])
+    assert len(for_people.stdout.splitlines()) == 1001
+    assert "only the first 1000 rows" in for_people.stderr
+    assert len(agn("results", "query", numbers, "--json", "--store", filled[0]).stdout.splitlines()) == 1500
+
+
+def test_db_makes_a_database_and_says_which_schema_it_has(agn: Agn, database: str) -> None:
+    before = agn("db", "status", "--store", database, "--json")
+    assert (before.returncode, json.loads(before.stdout)["schema"]) == (1, None)
+    assert agn("db", "upgrade", "--store", database).returncode == 0
+    after = agn("db", "--store", database, "--json")
+    assert after.returncode == 0
+    assert json.loads(after.stdout)["schema"] == json.loads(after.stdout)["newest"]
+    assert agn("results", "list", "--store", database, "--json").stdout == "[]\n"

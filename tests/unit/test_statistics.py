@@ -1,0 +1,63 @@
+"""The figures that runs are judged by."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from agnostics.statistics import bootstrap_interval, pass_at_k, wilson_interval
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+@given(st.integers(1, 8).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n), st.integers(1, n))))
+def test_pass_at_k_is_the_share_of_draws_of_k_that_hold_a_right_program(case: tuple[int, int, int]) -> None:
+    n, c, k = case
+    draws = list(itertools.combinations(range(n), k))
+    assert pass_at_k(n, c, k) == pytest.approx(sum(min(draw) < c for draw in draws) / len(draws))
+
+
+def test_pass_at_k_of_many_samples_is_exact() -> None:
+    assert pass_at_k(200, 1, 100) == pytest.approx(0.5)
+    assert pass_at_k(10_000, 3, 1) == pytest.approx(0.0003)
+
+
+@pytest.mark.parametrize(("n", "c", "k"), [(4, 5, 1), (4, -1, 1), (4, 1, 0), (4, 1, 5), (0, 0, 1)])
+def test_pass_at_k_refuses_what_cannot_be(n: int, c: int, k: int) -> None:
+    with pytest.raises(ValueError, match="pass@k"):
+        pass_at_k(n, c, k)
+
+
+def test_the_wilson_interval_has_its_published_values() -> None:
+    assert wilson_interval(81, 263) == pytest.approx((0.2553, 0.3662), abs=5e-5)  # Newcombe 1998, table I
+    assert wilson_interval(15, 148) == pytest.approx((0.0624, 0.1605), abs=5e-5)
+    assert wilson_interval(0, 20) == pytest.approx((0.0, 0.1611), abs=5e-5)
+    assert wilson_interval(0, 0) == (0.0, 1.0)
+
+
+@given(st.integers(1, 10_000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_the_wilson_interval_holds_the_rate_and_mirrors(case: tuple[int, int]) -> None:
+    successes, n = case
+    low, high = wilson_interval(successes, n)
+    assert 0.0 <= low <= successes / n + 1e-12
+    assert successes / n - 1e-12 <= high <= 1.0
+    assert wilson_interval(n - successes, n) == pytest.approx((1 - high, 1 - low))
+
+
+def test_the_bootstrap_interval_is_near_the_normal_one_for_many_tasks() -> None:
+    rates = [1.0] * 300 + [0.0] * 700
+    low, high = bootstrap_interval(rates)
+    half = 1.96 * (0.3 * 0.7 / 1000) ** 0.5
+    assert (low, high) == pytest.approx((0.3 - half, 0.3 + half), abs=0.004)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=30), st.integers(0, 3))
+def test_the_bootstrap_interval_lies_within_the_figures_and_repeats(rates: list[float], seed: int) -> None:
+    low, high = bootstrap_interval(rates, seed=seed, resamples=50)
+    assert min(rates) - 1e-12 <= low <= high <= max(rates) + 1e-12
+    assert (low, high) == bootstrap_interval(rates, seed=seed, resamples=50)
+
+
+def test_an_interval_of_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least one task"):
+        bootstrap_interval([])

@@ -1,0 +1,87 @@
+"""What a person's own SQL may do: read, for a while."""
+
+from __future__ import annotations
+
+import collections
+import time
+from pathlib import Path
+
+import pytest
+from agnostics.errors import UsageError
+from agnostics.language import Language
+from agnostics.store import Store
+from agnostics.store.database import parse_url
+from agnostics.store.readonly import ask
+from sqlalchemy import URL
+
+ENDLESS = "with recursive a(x) as (select 1 union all select x + 1 from a) select count(*) from a"
+
+REFUSED = [
+    "delete from run",
+    "insert into program (sha256, text) values ('x', 'y')",
+    "update run set model = 'x'",
+    "drop table run",
+    "drop view verifications",
+    "create table mine (x int)",
+    "create temporary table mine (x int)",
+    "pragma query_only = off",
+    "pragma journal_mode = delete",
+    "attach database '/tmp/agn-attached.db' as other",
+    "vacuum into '/tmp/agn-vacuumed.db'",
+    "with x as (select 1) insert into program (sha256, text) select 'x', 'y'",
+    "begin; delete from run; commit",
+    "select 1; delete from run",
+    "commit",
+    "set default_transaction_read_only = off",
+    "copy run to '/tmp/agn-copied.csv'",
+    "",
+    "-- nothing",
+    "selec 1",
+    "select * from no_such_table",
+]
+
+
+@pytest.fixture
+def url(database: str, lua: Language) -> URL:
+    with Store.open(database) as store:
+        store.start_run(kind="eval", config={}, language=lua, model="100%", dataset="d", seed=0)
+    return parse_url(database)
+
+
+def _rows(url: URL, sql: str, seconds: float = 20) -> list[tuple[object, ...]]:
+    with ask(url, sql, seconds=seconds) as answer:
+        return [tuple(row) for row in answer.rows]
+
+
+def test_columns_and_rows_come_back(url: URL) -> None:
+    with ask(
+        url, "select kind, model, seed as kind from run where model like '1%' or ':x' = '%s'", seconds=20
+    ) as answer:
+        assert list(answer.columns) == ["kind", "model", "kind_2"]
+        assert [tuple(row) for row in answer.rows] == [("eval", "100%", 0)]
+
+
+def test_everything_but_reading_is_refused_in_one_line_and_changes_nothing(url: URL) -> None:
+    for sql in REFUSED:
+        with pytest.raises(UsageError, match=r"^SQL: .+$") as caught:
+            _rows(url, sql)
+        assert "\n" not in str(caught.value)
+        assert _rows(url, "select count(*), min(model), (select count(*) from program) from run") == [(1, "100%", 0)], (
+            sql
+        )
+    assert not list(Path("/tmp").glob("agn-[acv]*ed.*"))
+
+
+def test_a_query_without_end_is_stopped(url: URL) -> None:
+    start = time.monotonic()
+    with pytest.raises(UsageError, match=r"no answer within 0.5 s; .* --seconds"):
+        _rows(url, ENDLESS, seconds=0.5)
+    assert time.monotonic() - start < 10
+
+
+def test_a_query_that_answers_without_end_is_stopped_while_its_rows_are_read(url: URL) -> None:
+    with (
+        pytest.raises(UsageError, match="no answer within"),
+        ask(url, ENDLESS.replace("count(*)", "x"), seconds=0.5) as answer,
+    ):
+        collections.deque(answer.rows, maxlen=0)
