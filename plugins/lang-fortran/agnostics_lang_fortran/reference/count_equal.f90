@@ -1,0 +1,10 @@
+program main
+  implicit none
+  integer :: m
+  integer, allocatable :: x(:)
+
+  read (*, *) m
+  allocate (x(m))
+  read (*, *) x
+  print '(i0)', count(x == @k@)
+end program main

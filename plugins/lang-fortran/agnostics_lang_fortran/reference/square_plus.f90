@@ -1,0 +1,7 @@
+program main
+  implicit none
+  integer :: n
+
+  read (*, *) n
+  print '(i0)', n * n + @k@
+end program main

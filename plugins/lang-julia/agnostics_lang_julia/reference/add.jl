@@ -1,0 +1,2 @@
+n = parse(Int, readline())
+println(n + @k@)

@@ -1,0 +1,2 @@
+n = parse(Int, readline())
+println(clamp(n, @a@, @b@))

@@ -1,0 +1,2 @@
+s = readline()
+println('@c@' in s ? "YES" : "NO")

@@ -1,0 +1,2 @@
+n = parse(Int, readline())
+println(count(d -> d == @d@, digits(n)))

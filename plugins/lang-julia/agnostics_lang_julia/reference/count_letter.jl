@@ -1,0 +1,2 @@
+s = readline()
+println(count(c -> c == '@c@', s))

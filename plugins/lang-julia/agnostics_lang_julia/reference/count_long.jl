@@ -1,0 +1,2 @@
+words = split(readline())
+println(count(w -> length(w) > @k@, words))

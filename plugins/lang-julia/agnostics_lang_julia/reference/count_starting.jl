@@ -1,0 +1,2 @@
+words = split(readline())
+println(count(w -> w[1] == '@c@', words))

@@ -1,0 +1,2 @@
+words = split(readline())
+println(length(words) + @k@)

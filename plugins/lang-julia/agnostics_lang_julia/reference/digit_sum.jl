@@ -1,0 +1,2 @@
+n = parse(Int, readline())
+println(sum(digits(n)) * @k@)

@@ -1,0 +1,4 @@
+readline()
+x = parse.(Int, split(readline()))
+i = findfirst(isequal(@k@), x)
+println(i === nothing ? 0 : i)

@@ -1,0 +1,2 @@
+words = split(readline())
+println(join([w[1] for w in words], "@sep@"))

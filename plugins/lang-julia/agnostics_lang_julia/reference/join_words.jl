@@ -1,0 +1,2 @@
+words = split(readline())
+println(join(words, "@sep@"))

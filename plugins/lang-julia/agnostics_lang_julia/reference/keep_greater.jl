@@ -1,0 +1,5 @@
+readline()
+x = parse.(Int, split(readline()))
+for v in x
+    v > @k@ && println(v)
+end

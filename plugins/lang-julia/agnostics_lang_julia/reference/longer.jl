@@ -1,0 +1,2 @@
+s = readline()
+println(length(s) > @k@ ? "YES" : "NO")

@@ -1,0 +1,2 @@
+s = readline()
+println(lpad(s, @k@, '@c@'))

@@ -1,0 +1,2 @@
+s = readline()
+println(filter(c -> c != '@c@', s))

@@ -1,0 +1,2 @@
+s = readline()
+println(join([c^@k@ for c in s]))

@@ -1,0 +1,2 @@
+s = readline()
+println(replace(s, '@c@' => '@d@'))

@@ -1,0 +1,3 @@
+readline()
+x = parse.(Int, split(readline()))
+println(sum(x[x .% @k@ .== 0]))

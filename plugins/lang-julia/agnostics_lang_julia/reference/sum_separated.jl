@@ -1,0 +1,2 @@
+x = parse.(Int, split(readline(), "@sep@"))
+println(sum(x))

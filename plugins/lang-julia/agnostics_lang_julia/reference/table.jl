@@ -1,0 +1,2 @@
+n = parse(Int, readline())
+println(join((1:n) .* @k@, " "))

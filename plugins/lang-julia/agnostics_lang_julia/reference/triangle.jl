@@ -1,0 +1,4 @@
+n = parse(Int, readline())
+for i in 1:n
+    println("@c@"^i)
+end

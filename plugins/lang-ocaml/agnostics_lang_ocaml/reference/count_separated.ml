@@ -1,0 +1,3 @@
+let x = List.map int_of_string (String.split_on_char '@sep@' (read_line ()))
+
+let () = print_int (List.length x)

@@ -1,0 +1,4 @@
+let m = Scanf.scanf " %d" (fun x -> x)
+let x = List.init m (fun _ -> Scanf.scanf " %d" (fun x -> x))
+
+let () = print_int (@k@ * List.fold_left max (List.hd x) x)

@@ -1,0 +1,3 @@
+let s = read_line ()
+
+let () = String.iter (fun c -> if c <> '@c@' then print_char c) s

@@ -1,0 +1,4 @@
+let m = Scanf.scanf " %d" (fun x -> x)
+let x = List.init m (fun _ -> Scanf.scanf " %d" (fun x -> x))
+
+let () = print_int (List.fold_left ( + ) 0 (List.filter (fun v -> v mod @k@ = 0) x))

@@ -1,0 +1,3 @@
+let s = read_line ()
+
+let () = print_string (String.uppercase_ascii s ^ "@w@")

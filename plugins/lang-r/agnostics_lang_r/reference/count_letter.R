@@ -1,0 +1,2 @@
+s <- strsplit(readLines(con = file("stdin"), n = 1), "")[[1]]
+cat(sum(s == "@c@"))

@@ -1,0 +1,2 @@
+words <- strsplit(readLines(con = file("stdin"), n = 1), " ")[[1]]
+cat(sum(nchar(words) > @k@))

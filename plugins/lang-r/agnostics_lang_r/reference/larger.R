@@ -1,0 +1,2 @@
+n <- as.integer(readLines(con = file("stdin"), n = 1))
+cat(max(n, @k@L))

@@ -1,0 +1,2 @@
+s <- readLines(con = file("stdin"), n = 1)
+cat(gsub("@c@", "@d@", s))

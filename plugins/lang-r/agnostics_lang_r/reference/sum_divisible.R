@@ -1,0 +1,2 @@
+x <- scan(file("stdin"), what = integer(), quiet = TRUE)[-1]
+cat(sum(x[x %% @k@ == 0]))

@@ -1,0 +1,3 @@
+s <- readLines(con = file("stdin"), n = 1)
+x <- as.integer(strsplit(s, "@sep@", fixed = TRUE)[[1]])
+cat(sum(x))
