@@ -86,12 +86,12 @@ def test_install_that_fails_is_told_with_its_last_words(engine: docker.DockerCli
 
 def test_base_image_that_no_registry_gives_is_told_with_the_way_out(engine: docker.DockerClient) -> None:
     nowhere = Container(base_image="registry.invalid/nothing:1")
-    with pytest.raises(MissingRequirement, match="docker pull registry.invalid/nothing:1") as raised:
+    with pytest.raises(MissingRequirement, match=r"docker pull registry\.invalid/nothing:1") as raised:
         ensure_image(engine, language_with("RUN true").model_copy(update={"container": nowhere}), print)
     assert "docker load" in str(raised.value)
 
 
 def test_no_engine_is_told_with_the_way_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/nothing.sock")
-    with pytest.raises(MissingRequirement, match="no container engine answers .*--sandbox bubblewrap"):
+    with pytest.raises(MissingRequirement, match=r"no container engine answers .*--sandbox bubblewrap"):
         connect()

@@ -1,4 +1,4 @@
-"""A slot in a container: walls that hold, limits that the kernel keeps, and nothing left when it or its owner is gone."""
+"""A slot in a container: walls that hold, limits that the kernel keeps, nothing left when it or its owner is gone."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ sys.stdin.read()
 """
 
 
-def test_container_of_a_killed_owner_goes_by_itself(lua: Language, engine: docker.DockerClient) -> None:
+def test_container_of_a_killed_owner_goes_by_itself(engine: docker.DockerClient) -> None:
     owner = subprocess.Popen([sys.executable, "-c", OWNER], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
         assert owner.stdout is not None

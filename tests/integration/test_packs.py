@@ -42,11 +42,16 @@ def skip_unless_here(language: Language, mode: str) -> None:
         pytest.skip(f"the image of {language.name} is not built; run: agn languages build {language.name}")
 
 
+def with_references(language: Language, count: int) -> Language:
+    """`language` with some of its right programs: R alone would take minutes over all of them."""
+    return language.model_copy(update={"reference": dict(list(language.reference.items())[:count])})
+
+
 @pytest.mark.parametrize("mode", ["docker", "bubblewrap"])
 @pytest.mark.parametrize("name", PACKS)
 def test_pack_keeps_its_contract(name: str, mode: str, verifier: Callable[[str], Verifier]) -> None:
     host = load_host()
-    language = host.language(name)
+    language = with_references(host.language(name), 15)
     skip_unless_here(language, mode)
     try:
         claims = list(check_language(language, host.dataset("starter")[0].tasks("test"), verifier(mode)))
