@@ -1,0 +1,86 @@
+"""The starter data set: many kinds, no leak between splits, the same tasks everywhere, no test that a constant fits."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+
+import pytest
+from agnostics.errors import UsageError
+from agnostics.task import Task
+from agnostics_datasets.starter import KINDS, Starter
+
+
+@pytest.fixture(scope="module")
+def train() -> list[Task]:
+    return list(Starter().tasks("train"))
+
+
+@pytest.fixture(scope="module")
+def test() -> list[Task]:
+    return list(Starter().tasks("test"))
+
+
+def test_there_are_thousands_of_statements_of_dozens_of_kinds(train: list[Task], test: list[Task]) -> None:
+    assert len({task.kind for task in train}) == len({task.kind for task in test}) == len(KINDS) >= 49
+    assert len({task.statement for task in train + test}) == len(train) + len(test) > 9000
+    assert 0.15 < len(test) / len(train + test) < 0.25
+
+
+def test_no_statement_of_one_split_is_in_the_other_whatever_the_seed(train: list[Task]) -> None:
+    other_seed = {(task.kind, task.statement) for task in Starter().tasks("test", seed=7)}
+    assert other_seed.isdisjoint((task.kind, task.statement) for task in train)
+
+
+def test_a_seed_gives_the_same_tasks_on_every_machine(train: list[Task]) -> None:
+    told = "\n".join(task.model_dump_json() for task in train[:300])
+    assert hashlib.sha256(told.encode()).hexdigest()[:16] == ""
+
+
+def test_another_seed_gives_other_inputs_and_another_order(train: list[Task]) -> None:
+    other = {task.statement: task for task in Starter().tasks("train", seed=1)}
+    assert list(other) != [task.statement for task in train]
+    assert sum(other[task.statement].tests == task.tests for task in train) < len(train) / 100
+
+
+def test_no_constant_output_passes_more_than_half_of_a_tasks_tests(train: list[Task], test: list[Task]) -> None:
+    for task in train + test:
+        assert 5 <= len({t.input for t in task.tests}) <= 8
+        commonest = Counter(t.output for t in task.tests).most_common(1)[0][1]
+        assert commonest <= len(task.tests) / 2, task
+
+
+def test_no_task_is_solved_by_printing_what_was_read(train: list[Task], test: list[Task]) -> None:
+    for task in train + test:
+        assert sum(t.output.split() == t.input.split() for t in task.tests) <= len(task.tests) / 2, task
+
+
+def test_held_out_inputs_are_of_kinds_that_training_lacks(train: list[Task], test: list[Task]) -> None:
+    def inputs(tasks: list[Task], kind: str) -> list[str]:
+        return [t.input for task in tasks if task.kind == kind for t in task.tests]
+
+    for kind in ("add", "sum_plus", "sum_separated"):
+        assert not any("-" in text for text in inputs(train, kind))
+        assert any("-" in text for text in inputs(test, kind))
+    for kind in ("append", "gcd", "count_long", "scale"):
+        assert max(map(len, inputs(test, kind))) > max(map(len, inputs(train, kind)))
+    assert max(map(int, inputs(test, "fizz"))) > max(map(int, inputs(train, "fizz")))
+
+
+def test_statements_texts_and_outputs_are_complete(train: list[Task], test: list[Task]) -> None:
+    for task in train + test:
+        assert not {"{", "}", "@"} & set(task.statement + "".join(t.input + t.output for t in task.tests)), task
+        assert all(t.input.endswith("\n") and t.output.strip() for t in task.tests)
+        assert set(task.parameters) == set(KINDS[str(task.kind)].parameters)
+        assert task.limits.run_s == 1
+
+
+def test_every_stretch_holds_every_kind_as_often(test: list[Task]) -> None:
+    assert Counter(task.kind for task in test[: 3 * len(KINDS)]) == dict.fromkeys(KINDS, 3)
+
+
+def test_an_unknown_split_or_a_source_is_refused_at_once() -> None:
+    with pytest.raises(UsageError, match="unknown split 'tset'; did you mean 'test'"):
+        Starter().tasks("tset")
+    with pytest.raises(UsageError, match="reads no file"):
+        Starter().tasks("train", source="tasks.jsonl")
