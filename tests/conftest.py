@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import secrets
 import shutil
 import subprocess
 import tempfile
@@ -53,17 +54,16 @@ def postgres_server() -> Iterator[str]:
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The URL of a database that is not there yet (SQLite), or empty (Postgres)."""
+    """The URL of a database that is not there yet (SQLite), or an empty schema (Postgres)."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'store' / 'results.db'}"
     import psycopg
 
     folder = request.getfixturevalue("postgres_server")
+    name = f"test_{secrets.token_hex(6)}"
     with psycopg.connect(f"host={folder} user=agn dbname=postgres", autocommit=True) as connection:
-        names = connection.execute("select count(*) from pg_database").fetchone()
-        assert names is not None
-        connection.execute(f"create database test_{names[0]}".encode())
-    return f"postgresql://agn@/test_{names[0]}?host={folder}"
+        connection.execute(f"create schema {name}".encode())
+    return f"postgresql://agn@/postgres?host={folder}&options=-csearch_path%3D{name}"
 
 
 @pytest.fixture

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -146,9 +144,3 @@ def test_the_default_database_is_in_the_data_folder(tmp_path: Path, monkeypatch:
     assert default_url() == f"sqlite:///{tmp_path}/agnostics/agnostics.db"
     Store.open(default_url()).close()
     assert (tmp_path / "agnostics" / "agnostics.db").exists()
-
-
-def test_four_processes_may_make_one_database_at_once(database: str) -> None:
-    program = "import sys; from agnostics.store import Store; Store.open(sys.argv[1]).close()"
-    processes = [subprocess.Popen([sys.executable, "-c", program, database]) for _ in range(4)]
-    assert [process.wait(timeout=60) for process in processes] == [0] * 4

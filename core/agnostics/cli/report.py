@@ -10,7 +10,7 @@ import click
 from sqlalchemy import Connection
 
 from agnostics.cli.output import print_table
-from agnostics.store.queries import Count, RunLine, Score, curve, find_run, kinds, list_runs, scores, verdicts
+from agnostics.store.queries import Count, RunLine, Score, curve, find_run, kinds, run_line, scores, verdicts
 
 CURVE_ROWS = 20
 EXTREMES = 5
@@ -48,7 +48,7 @@ def _figures(count: Count) -> dict[str, Any]:
 def report_of(connection: Connection, name: str) -> Report:
     """The report of the run that `name` means. Raises UsageError where none does."""
     run = find_run(connection, name)
-    line = next(line for line in list_runs(connection) if line.run == run)
+    line = run_line(connection, run)
     phase, hardest = kinds(connection, run)
     return Report(
         run=line,

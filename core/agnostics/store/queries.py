@@ -67,15 +67,15 @@ class Count:
         return self.accepted / self.programs
 
 
-_RUNS = text("""
+_RUNS = """
 select r.id as run, r.kind, r.status, l.name as language, r.model, r.dataset, r.seed, r.started_at, r.finished_at,
        coalesce((select max(c.step) from completion c where c.run_id = r.id and c.phase = 'train'), 0) as steps,
        (select count(*) from completion c where c.run_id = r.id) as completions
 from run r
 join language l on l.id = r.language_id
+{where}
 order by r.started_at desc, r.id desc
-""").columns(started_at=schema.run.c.started_at.type, finished_at=schema.run.c.finished_at.type)
-
+"""
 _JUDGED = """
 select {what} as name, count(*) as programs, sum(case when v.verdict = 'accepted' then 1 else 0 end) as accepted
 from verification v
@@ -119,7 +119,17 @@ def find_run(connection: Connection, name: str) -> str:
 
 def list_runs(connection: Connection) -> list[RunLine]:
     """Every run, newest first."""
-    rows = connection.execute(_RUNS).mappings().all()
+    return _run_lines(connection, _RUNS.format(where=""))
+
+
+def run_line(connection: Connection, run: str) -> RunLine:
+    """The run whose id is `run`."""
+    return _run_lines(connection, _RUNS.format(where="where r.id = :run"), run=run)[0]
+
+
+def _run_lines(connection: Connection, query: str, **parameters: str) -> list[RunLine]:
+    times = {name: schema.run.c[name].type for name in ("started_at", "finished_at")}
+    rows = connection.execute(text(query).columns(**times), parameters).mappings().all()
     return [RunLine(**row, pass_at_1=_pass_at_1(connection, row["run"])) for row in rows]
 
 

@@ -54,10 +54,11 @@ def _ask_postgres(url: URL, sql: str, seconds: float) -> Iterator[Answer]:
     import psycopg
 
     end = time.monotonic() + seconds
-    options = f"-c default_transaction_read_only=on -c statement_timeout={round(seconds * 1000)}"
     address = url.set(drivername="postgresql").render_as_string(hide_password=False)
     try:
-        with psycopg.connect(address, connect_timeout=CONNECT_TIMEOUT_S, options=options) as connection:
+        with psycopg.connect(address, connect_timeout=CONNECT_TIMEOUT_S) as connection:
+            connection.read_only = True
+            connection.execute("select set_config('statement_timeout', %s, true)", [f"{round(seconds * 1000)}ms"])
             # A cursor of the server's takes one query and nothing else: no copy to a file, no commit.
             cursor = connection.cursor(name="agnostics")
             answer = _answer(cursor.execute(sql))

@@ -77,7 +77,7 @@ class Recorder:
         self._put(record)
 
     def step(self, step: int, metrics: Mapping[str, float]) -> None:
-        """Store the figures of a step, soon; a second call adds to them. A phase's own start with its name."""
+        """Store the figures of a step, soon; a second call adds to them. An evaluation's begin with its phase."""
         self._raise_error()
         self._put(_Step(step, dict(metrics)))
 

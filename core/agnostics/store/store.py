@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Literal, Self
 
-from sqlalchemy import Engine, and_, delete, insert, or_, select, update
+from sqlalchemy import Connection, Engine, and_, delete, insert, or_, select, update
 
 from agnostics.errors import unknown
 from agnostics.language import Language
@@ -88,7 +88,8 @@ class Store:
     def finish_run(self, run: str, status: Status, summary: Mapping[str, Any]) -> None:
         """Store how `run` ended. Raises UsageError for an unknown run."""
         now = datetime.now(UTC).replace(tzinfo=None)
-        self._update_run(run, status=status, summary=clean(summary), finished_at=now)
+        with writing(self.engine) as connection:
+            _update_run(connection, run, status=status, summary=clean(summary), finished_at=now)
 
     def resume_run(self, run: str, step: int) -> None:
         """Take `run` back to the checkpoint after `step`, running again: what is stored beyond it is deleted.
@@ -96,18 +97,18 @@ class Store:
         Beyond it are later steps and the evaluation that ends a run, figures included; with step -1, everything.
         Raises UsageError for an unknown run.
         """
-        self._update_run(run, status="running", summary=None, finished_at=None)
         made, metric = schema.completion.c, schema.step_metric.c
         completions = or_(made.step > step, and_(made.step == step, made.phase == "eval_after"))
         metrics = or_(metric.step > step, and_(metric.step == step, metric.name.startswith("eval_after_")))
         with writing(self.engine) as connection:
+            _update_run(connection, run, status="running", summary=None, finished_at=None)
             connection.execute(delete(schema.completion).where(made.run_id == run, completions))
             connection.execute(delete(schema.step_metric).where(metric.run_id == run, metrics))
 
-    def _update_run(self, run: str, **values: Any) -> None:
-        with writing(self.engine) as connection:
-            if not connection.execute(update(schema.run).where(schema.run.c.id == run).values(**values)).rowcount:
-                raise unknown("run", run, connection.scalars(select(schema.run.c.id)))
+
+def _update_run(connection: Connection, run: str, **values: Any) -> None:
+    if not connection.execute(update(schema.run).where(schema.run.c.id == run).values(**values)).rowcount:
+        raise unknown("run", run, connection.scalars(select(schema.run.c.id)))
 
 
 def _suffix() -> str:
