@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 import click
 
@@ -71,11 +72,16 @@ def _gpu() -> str | None:
 
 
 def _store() -> list[Finding]:
+    from sqlalchemy import make_url
+
     from agnostics.store import Store, default_url
 
+    url = default_url()
+    if not Path(make_url(url).database or "").exists():
+        return [Finding("results database", f"none yet; the first run makes {url}", "", "")]
     try:
-        with Store.open(default_url()):
-            return [Finding("results database", default_url(), "", "")]
+        with Store.open(url, create=False):
+            return [Finding("results database", url, "", "")]
     except AgnosticsError as error:
         return [Finding("results database", None, str(error), "agn db upgrade, or another --store")]
 
