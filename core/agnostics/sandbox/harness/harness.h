@@ -131,6 +131,7 @@ pid_t spawn(const struct command *command, int *pidfd, int *error);
 /* usage.c: what the living processes of the slot have used, by /proc. */
 struct usage {
     uint64_t cpu_us, delay_us, resident_kb;
+    bool runnable; /* some thread runs, or waits for a processor */
 };
 
 void measure_processes(pid_t program, struct usage *usage);

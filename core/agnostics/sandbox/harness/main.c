@@ -15,6 +15,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -64,6 +65,13 @@ static void begin_clean(void) {
     for (int fd = 0; fd < 3; fd++)
         if (fstat(fd, &status) && open("/dev/null", O_RDWR) != fd) exit(3);
     umask(022);
+}
+
+/* Whoever started us may have left descriptors open: programs must not find them. */
+static void close_strays(void) {
+    unsigned connection = settings.connection < 3 ? 2 : (unsigned)settings.connection;
+    if (connection > 3) syscall(SYS_close_range, 3U, connection - 1, 0U);
+    syscall(SYS_close_range, connection + 1, ~0U, 0U);
 }
 
 static void point_to_scratch(void) {
@@ -155,6 +163,7 @@ int main(int count, char **arguments) {
     if (count > 1 && !strcmp(arguments[1], "--join")) return join_and_become(arguments + 2);
     begin_clean();
     read_settings(count, arguments);
+    close_strays();
     point_to_scratch();
     stay_close_to_parent();
     const char *bytes = option(count, arguments, "--mount", 1), *inodes = option(count, arguments, "--mount", 2);

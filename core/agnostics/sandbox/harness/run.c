@@ -17,7 +17,8 @@ enum { FIRST_LOOK_US = 5000, LOOK_US = 20000, HARD_FACTOR = 10, HARD_EXTRA_US = 
 struct watch {
     pid_t pid;
     int pidfd;
-    uint64_t started_us, cpu_us, delay_us, reaped_us;
+    uint64_t launched_us, begun_us; /* before and after it was started */
+    uint64_t own_us, cpu_us, reaped_us;
     const struct limits *limits;
     const struct streams *streams;
     enum verdict broken; /* the limit that was broken, or ACCEPTED */
@@ -52,31 +53,27 @@ static bool too_much_output(const struct watch *watch) {
     return file_size(watch->streams->out) > watch->limits->out_bytes || file_size(watch->streams->err) > watch->limits->out_bytes;
 }
 
-/* The program's own time: the processor time of all its processes, or the time that passed while none of its threads
- * was kept waiting for a processor, whichever is more. A busy machine thus fails no right program. */
-static uint64_t own_time_us(const struct watch *watch, uint64_t wall_us) {
-    uint64_t awake = wall_us > watch->delay_us ? wall_us - watch->delay_us : 0;
-    return largest(watch->cpu_us, awake);
-}
-
+/* Bring the program's own time up to date: the time that passes while it runs or sleeps, but not while it waits for a
+ * processor, so that a busy machine fails no right program. While all its threads sleep the kernel's account of their
+ * waiting is complete; of one that is waiting it is not, and only the processor time used since is certain. */
 static void measure(struct watch *watch, struct usage *usage) {
     measure_processes(watch->pid, usage);
-    watch->cpu_us = usage->cpu_us + watch->reaped_us;
-    watch->delay_us = largest(watch->delay_us, usage->delay_us);
+    uint64_t awake_us = clock_us() - watch->begun_us, cpu_us = largest(watch->cpu_us, usage->cpu_us + watch->reaped_us);
+    uint64_t settled_us = awake_us > usage->delay_us ? awake_us - usage->delay_us : 0;
+    uint64_t own_us = usage->runnable ? watch->own_us + cpu_us - watch->cpu_us : largest(watch->own_us, settled_us);
+    watch->own_us = largest(own_us, cpu_us);
+    watch->cpu_us = cpu_us;
 }
 
-static enum verdict broken_limit(struct watch *watch, uint64_t wall_us) {
-    static uint64_t processors;
-    if (!processors) processors = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+static enum verdict broken_limit(struct watch *watch) {
     const struct limits *limits = watch->limits;
-    if (too_much_output(watch)) return OUTPUT_LIMIT;
-    bool may_be_late = wall_us * processors >= limits->time_us;
-    if (!may_be_late && !limits->watch_memory) return ACCEPTED;
+    uint64_t hard_us = HARD_FACTOR * limits->time_us + HARD_EXTRA_US;
     struct usage usage;
+    if (oom_killed_since_last_call()) return MEMORY_LIMIT;
+    if (too_much_output(watch)) return OUTPUT_LIMIT;
     measure(watch, &usage);
     if (limits->watch_memory && usage.resident_kb >> 10 > limits->memory_mb) return MEMORY_LIMIT;
-    if (wall_us >= HARD_FACTOR * limits->time_us + HARD_EXTRA_US) return TIME_LIMIT;
-    return own_time_us(watch, wall_us) >= limits->time_us ? TIME_LIMIT : ACCEPTED;
+    return watch->own_us >= limits->time_us || clock_us() - watch->begun_us >= hard_us ? TIME_LIMIT : ACCEPTED;
 }
 
 /* Wait for the program to end, at most `timeout_us`. The client's going away ends everything. */
@@ -94,20 +91,21 @@ static bool ended_within(const struct watch *watch, uint64_t timeout_us) {
 static void watch_until_end(struct watch *watch) {
     uint64_t pause_us = FIRST_LOOK_US;
     for (;;) {
-        uint64_t own_us = own_time_us(watch, clock_us() - watch->started_us);
-        uint64_t left_us = watch->limits->time_us > own_us ? watch->limits->time_us - own_us : 0;
+        uint64_t left_us = watch->limits->time_us > watch->own_us ? watch->limits->time_us - watch->own_us : 0;
         if (ended_within(watch, largest(1000, smallest(pause_us, left_us)))) return;
         pause_us = LOOK_US;
         reap_orphans(watch);
-        watch->broken = broken_limit(watch, clock_us() - watch->started_us);
+        watch->broken = broken_limit(watch);
         if (watch->broken != ACCEPTED) return;
     }
 }
 
-/* One that ended in time by the clock on the wall is in time; one that did not is asked how long it had to wait. */
-static bool ended_late(struct watch *watch, const struct outcome *outcome) {
-    if (largest(outcome->wall_us, outcome->cpu_us) < watch->limits->time_us) return false;
-    return largest(outcome->cpu_us, own_time_us(watch, outcome->wall_us)) >= watch->limits->time_us;
+/* One that ended in time by the clock on the wall is in time; of one that did not, what it used since the last look
+ * is added. */
+static bool ended_late(const struct watch *watch, const struct outcome *outcome) {
+    if (outcome->cpu_us >= watch->limits->time_us) return true;
+    uint64_t since_us = outcome->cpu_us > watch->cpu_us ? outcome->cpu_us - watch->cpu_us : 0;
+    return outcome->wall_us >= watch->limits->time_us && watch->own_us + since_us >= watch->limits->time_us;
 }
 
 /* The kernel's word that memory ran out; a peak over the limit; or, where only the program's address space is limited,
@@ -118,7 +116,7 @@ static bool memory_exceeded(const struct watch *watch, const struct outcome *out
     return watch->limits->data_mb && outcome->exit_code != 0 && peak_kb >= limit_kb / 10 * 9;
 }
 
-static enum verdict judge(struct watch *watch, const struct outcome *outcome) {
+static enum verdict judge(const struct watch *watch, const struct outcome *outcome) {
     if (watch->broken == MEMORY_LIMIT || memory_exceeded(watch, outcome)) return MEMORY_LIMIT;
     if (watch->broken == OUTPUT_LIMIT || too_much_output(watch)) return OUTPUT_LIMIT;
     if (watch->broken == TIME_LIMIT || ended_late(watch, outcome)) return TIME_LIMIT;
@@ -135,11 +133,7 @@ static void record(struct outcome *outcome, int status, const struct rusage *usa
 
 /* End the program and all it started, and record what it did. */
 static void finish(struct watch *watch, struct outcome *outcome) {
-    uint64_t wall_us = clock_us() - watch->started_us;
-    if (watch->broken == ACCEPTED && wall_us >= watch->limits->time_us) {
-        struct usage usage;
-        measure(watch, &usage);
-    }
+    uint64_t wall_us = clock_us() - watch->launched_us;
     if (watch->broken != ACCEPTED) kill(watch->pid, SIGKILL);
     int status = 0;
     struct rusage usage = {0};
@@ -162,11 +156,12 @@ const char *run_command(const char *path, char **argv, char **environment, const
                         const struct streams *streams, struct outcome *outcome) {
     struct command command = {path,         argv,        environment,        streams->in,      streams->out,
                               streams->err, limits->file_bytes, limits->data_mb, limits->processes};
-    struct watch watch = {.limits = limits, .streams = streams, .broken = ACCEPTED, .started_us = clock_us()};
+    struct watch watch = {.limits = limits, .streams = streams, .broken = ACCEPTED, .launched_us = clock_us()};
     int error;
     oom_killed_since_last_call();
     watch.pid = spawn(&command, &watch.pidfd, &error);
     if (watch.pid < 0) return cannot_start(path, error);
+    watch.begun_us = clock_us();
     watch_until_end(&watch);
     finish(&watch, outcome);
     return NULL;

@@ -6,72 +6,82 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-static size_t read_text(const char *path, char *text, size_t size) {
+static bool read_text(const char *path, char *text, size_t size) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t got = fd < 0 ? 0 : read(fd, text, size - 1);
     if (fd >= 0) close(fd);
     text[got > 0 ? got : 0] = 0;
-    return got > 0 ? (size_t)got : 0;
+    return got > 0;
 }
 
-/* Its own processor time and that of the children it has waited for: fields 14 to 17 of /proc/PID/stat. */
-static uint64_t cpu_us(int pid) {
+/* What follows the name in a stat file: the name itself may hold anything. */
+static const char *after_name(const char *stat) {
+    const char *end = strrchr(stat, ')');
+    return end && end[1] == ' ' ? end + 2 : "";
+}
+
+static uint64_t waited_children_us(int pid) {
     char path[64], text[1024];
     snprintf(path, sizeof path, "/proc/%d/stat", pid);
     if (!read_text(path, text, sizeof text)) return 0;
-    char *field = strrchr(text, ')'); /* the name before it may hold anything */
-    uint64_t ticks = 0;
-    for (int index = 2; field && index < 17; index++) {
-        field = strchr(field + 1, ' ');
-        if (field && index >= 13) ticks += strtoull(field + 1, NULL, 10);
-    }
+    const char *field = after_name(text); /* the third; children's times are the 16th and 17th */
+    for (int index = 3; field && index < 16; index++)
+        if ((field = strchr(field, ' '))) field++;
+    char *rest = NULL;
+    uint64_t ticks = field ? strtoull(field, &rest, 10) : 0;
+    if (rest) ticks += strtoull(rest, NULL, 10);
     return ticks * 1000000 / (uint64_t)sysconf(_SC_CLK_TCK);
 }
 
-/* How long one thread has waited for a processor: the second field of its schedstat, in ns. */
-static uint64_t thread_delay_us(int pid, const char *thread) {
-    char path[128], text[128];
-    snprintf(path, sizeof path, "/proc/%d/task/%.16s/schedstat", pid, thread);
-    if (!read_text(path, text, sizeof text)) return 0;
-    char *space = strchr(text, ' ');
-    return space ? strtoull(space, NULL, 10) / 1000 : 0;
+/* The processor time of a process and of the children it has waited for. */
+static uint64_t cpu_us(int pid) {
+    struct timespec own = {0};
+    clock_gettime((clockid_t)(~(unsigned)pid << 3 | 2), &own); /* clock_getcpuclockid(3) */
+    return (uint64_t)own.tv_sec * 1000000 + (uint64_t)own.tv_nsec / 1000 + waited_children_us(pid);
 }
 
-static uint64_t longest_delay_us(int pid) {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/task", pid);
-    DIR *threads = opendir(path);
-    uint64_t longest = 0;
-    for (struct dirent *entry; threads && (entry = readdir(threads));) {
-        uint64_t delay = entry->d_name[0] == '.' ? 0 : thread_delay_us(pid, entry->d_name);
-        if (delay > longest) longest = delay;
-    }
-    if (threads) closedir(threads);
-    return longest;
+/* Whether a thread is running or waits for a processor, and how long it has ever waited for one. */
+static void add_thread(int pid, const char *thread, struct usage *usage) {
+    char path[128], text[1024];
+    snprintf(path, sizeof path, "/proc/%d/task/%.16s/stat", pid, thread);
+    if (read_text(path, text, sizeof text) && *after_name(text) == 'R') usage->runnable = true;
+    snprintf(path, sizeof path, "/proc/%d/task/%.16s/schedstat", pid, thread);
+    if (!read_text(path, text, sizeof text)) return;
+    const char *space = strchr(text, ' ');
+    uint64_t delay_us = space ? strtoull(space, NULL, 10) / 1000 : 0;
+    if (delay_us > usage->delay_us) usage->delay_us = delay_us;
 }
 
 static uint64_t resident_kb(int pid) {
     char path[64], text[256];
     snprintf(path, sizeof path, "/proc/%d/statm", pid);
     if (!read_text(path, text, sizeof text)) return 0;
-    char *space = strchr(text, ' ');
+    const char *space = strchr(text, ' ');
     return space ? strtoull(space, NULL, 10) * ((uint64_t)sysconf(_SC_PAGESIZE) >> 10) : 0;
 }
 
 static void add_process(int pid, struct usage *usage) {
-    uint64_t delay = longest_delay_us(pid);
-    if (delay > usage->delay_us) usage->delay_us = delay;
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task", pid);
+    DIR *threads = opendir(path);
+    for (struct dirent *entry; threads && (entry = readdir(threads));)
+        if (entry->d_name[0] != '.') add_thread(pid, entry->d_name, usage);
+    if (threads) closedir(threads);
     usage->cpu_us += cpu_us(pid);
     usage->resident_kb += resident_kb(pid);
 }
 
-/* Sum up the processes of the slot; of `program` alone where the slot has no pid namespace. The delay is the longest
- * that any of their threads has waited for a processor. */
+/* Sum up the processes of the slot; only `program` where the slot has no pid namespace. The delay is the longest that
+ * any of their threads has waited for a processor. */
 void measure_processes(pid_t program, struct usage *usage) {
     *usage = (struct usage){0};
-    if (!settings.namespaced) return add_process(program, usage);
+    if (!settings.namespaced) {
+        add_process(program, usage);
+        return;
+    }
     DIR *processes = opendir("/proc");
     for (struct dirent *entry; processes && (entry = readdir(processes));) {
         int pid = atoi(entry->d_name);
