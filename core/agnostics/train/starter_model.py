@@ -38,7 +38,7 @@ def make_model(
     tokenizer = train_tokenizer(texts, settings.vocabulary)
     model = _new_model(tokenizer, settings, seed)
     _train(model, _batches(corpus, tokenizer, settings, seed), settings, progress)
-    model.generation_config = GenerationConfig(  # type: ignore[no-untyped-call]
+    model.generation_config = GenerationConfig(
         eos_token_id=tokenizer.eos_token_id, pad_token_id=tokenizer.pad_token_id, do_sample=True
     )
     model.save_pretrained(folder)
@@ -63,7 +63,7 @@ def _new_model(tokenizer: PreTrainedTokenizerFast, settings: StarterSettings, se
     )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        model = Qwen3ForCausalLM(config)  # type: ignore[no-untyped-call]
+        model = Qwen3ForCausalLM(config)
     # A head that starts as the embedding makes copying a constant from the prompt easy to find.
     model.lm_head.weight.data.copy_(model.model.embed_tokens.weight.data)
     return model
@@ -102,21 +102,23 @@ def _batches(
     rng = Random(f"{seed}/examples")
     examples = corpus.examples(rng)
     while True:
-        drawn = [_encode(example, tokenizer) for example in islice(examples, settings.batch * 8)]
+        drawn = [encode(example, tokenizer) for example in islice(examples, settings.batch * 8)]
         drawn.sort(key=lambda encoded: len(encoded.token_ids))
         batches = [drawn[start : start + settings.batch] for start in range(0, len(drawn), settings.batch)]
         rng.shuffle(batches)
-        yield from (_padded(batch, int(tokenizer.pad_token_id)) for batch in batches)
+        yield from (padded(batch, int(tokenizer.pad_token_id)) for batch in batches)
 
 
-def _encode(example: Example, tokenizer: PreTrainedTokenizerFast) -> Encoded:
+def encode(example: Example, tokenizer: PreTrainedTokenizerFast) -> Encoded:
+    """The tokens of an example: its prompt through the chat template, its answer and the token that ends it."""
     messages = [{"role": "user", "content": example.prompt}]
     prompt = tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
     before, after = tokenizer([prompt, example.answer + END], add_special_tokens=False)["input_ids"]
     return Encoded(before + after, len(before))
 
 
-def _padded(batch: Sequence[Encoded], pad: int) -> tuple[torch.Tensor, torch.Tensor]:
+def padded(batch: Sequence[Encoded], pad: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Token ids and labels, (B, L) each, padded on the right; only the tokens of answers have labels."""
     longest = max(len(encoded.token_ids) for encoded in batch)
     token_ids = torch.full((len(batch), longest), pad)
     labels = torch.full((len(batch), longest), IGNORED)

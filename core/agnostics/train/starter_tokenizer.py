@@ -28,6 +28,6 @@ def train_tokenizer(texts: Iterable[str], size: int) -> PreTrainedTokenizerFast:
         vocab_size=size, special_tokens=[START, END, PAD], initial_alphabet=alphabet, show_progress=False
     )
     tokenizer.train_from_iterator(texts, trainer)
-    return PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
+    return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, eos_token=END, pad_token=PAD, chat_template=CHAT_TEMPLATE
     )

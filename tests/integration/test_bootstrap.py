@@ -1,0 +1,111 @@
+"""The starter model: it knows something but not too much, the same seed makes the same model, a poor one is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+from random import Random
+
+import pytest
+import torch
+from agnostics.errors import AgnosticsError, UsageError
+from agnostics.host import load_host
+from agnostics.train.bootstrap import bootstrap
+from agnostics.train.model import load_tokenizer
+from agnostics.train.starter_corpus import Corpus, Example
+from agnostics.train.starter_model import IGNORED, encode, make_model, padded
+from agnostics.train.starter_settings import StarterSettings
+from agnostics.verify import Verifier
+from agnostics_datasets.starter import KINDS, Starter
+from safetensors.torch import load_file
+from transformers import AutoModelForCausalLM
+
+pytestmark = pytest.mark.slow
+
+TINY = StarterSettings(hidden=48, layers=1, heads=2, intermediate=64, steps=2, batch=8)
+
+
+@pytest.fixture(scope="module")
+def corpus() -> Corpus:
+    tasks = list(islice(Starter().tasks("train"), 10 * len(KINDS)))
+    return Corpus(load_host().language("lua"), tasks, right_share=0.22, wrong=6, seed=0)
+
+
+@pytest.fixture
+def make(corpus: Corpus, tmp_path: Path) -> Callable[[int], Path]:
+    def made(seed: int) -> Path:
+        folder = tmp_path / f"{len(list(tmp_path.iterdir()))}"
+        make_model(corpus, TINY, seed, folder, lambda _: None)
+        return folder
+
+    return made
+
+
+def test_the_starter_model_starts_where_there_is_something_to_learn(starter_model: Path) -> None:
+    start = json.loads((starter_model / "starter.json").read_text())["pass_at_1"]
+    assert 0.10 <= start <= 0.45
+
+
+def test_transformers_loads_the_starter_model_and_its_answers_end(starter_model: Path) -> None:
+    model, tokenizer = AutoModelForCausalLM.from_pretrained(starter_model), load_tokenizer(starter_model)
+    assert 1.5e6 < model.num_parameters() < 3e6
+    task = next(Starter().tasks("test"))
+    message = {"role": "user", "content": load_host().language("lua").prompt_for(task)}
+    prompt = tokenizer.apply_chat_template([message], add_generation_prompt=True, return_tensors="pt")
+    answer = model.generate(**prompt, do_sample=False, max_new_tokens=200)[0, prompt["input_ids"].shape[1] :]
+    assert answer[-1] == model.generation_config.eos_token_id == tokenizer.eos_token_id
+    assert tokenizer.decode(answer).startswith("```lua\n")
+
+
+def test_a_model_in_the_cache_is_not_made_again(starter_model: Path) -> None:
+    def never(text: str) -> None:
+        raise AssertionError(text)
+
+    host = load_host()
+    folder = bootstrap(host.language("lua"), host.dataset("starter")[0], progress=never)
+    assert folder == starter_model
+
+
+def test_a_model_that_learnt_too_little_is_refused_and_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with pytest.raises(AgnosticsError, match=r"solves 0\.0\d+ of held-out tasks, too few to learn from"):
+        bootstrap(load_host().language("lua"), Starter(), sandbox="bubblewrap", settings=TINY)
+    assert list((tmp_path / "agnostics" / "models").iterdir()) == []
+
+
+def test_a_language_with_too_few_references_is_refused() -> None:
+    lua = load_host().language("lua")
+    poor = lua.model_copy(update={"reference": dict(islice(lua.reference.items(), 14))})
+    with pytest.raises(UsageError, match="'lua' has reference programs for 14 kinds"):
+        bootstrap(poor, Starter())
+
+
+def test_a_seed_decides_the_weights_and_disturbs_no_other_randomness(make: Callable[[int], Path]) -> None:
+    state = torch.get_rng_state()
+    first, again, other = (load_file(make(seed) / "model.safetensors") for seed in (0, 0, 1))
+    assert all(torch.equal(first[name], again[name]) for name in first)
+    assert any(not torch.equal(first[name], other[name]) for name in first)
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_the_model_is_taught_the_answer_and_nothing_else(starter_model: Path) -> None:
+    tokenizer = load_tokenizer(starter_model)
+    examples = [Example("Print é.", "```lua\nprint('é')\n```"), Example("A longer prompt.", "```lua\n```")]
+    _, labels = padded([encode(example, tokenizer) for example in examples], tokenizer.pad_token_id)
+    taught = [tokenizer.decode(row[row != IGNORED]) for row in labels]
+    assert taught == [example.answer + "<|im_end|>" for example in examples]
+
+
+def test_about_a_quarter_of_what_the_model_is_shown_is_right(corpus: Corpus) -> None:
+    lua = load_host().language("lua")
+    tasks = {lua.prompt_for(task): task for task in Starter().tasks("train")}
+    with Verifier("bubblewrap", 2) as verifier:
+        shown = list(islice(corpus.examples(Random(0)), 600))
+        programs = [(example.answer.split("\n", 1)[1].removesuffix("```"), tasks[example.prompt]) for example in shown]
+        futures = [verifier.submit(lua, program, task) for program, task in programs]
+        right = sum(future.result(timeout=300).accepted for future in futures) / len(futures)
+    assert 0.15 < right < 0.35
