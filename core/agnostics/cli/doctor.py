@@ -13,7 +13,7 @@ import click
 from agnostics.cli.output import print_json, print_table
 from agnostics.errors import AgnosticsError
 from agnostics.host import load_host
-from agnostics.sandbox.doctor import Finding, sandbox_findings, toolchain_findings
+from agnostics.sandbox.doctor import Finding, limit_findings, sandbox_findings, toolchain_findings
 
 
 @click.command()
@@ -21,7 +21,13 @@ from agnostics.sandbox.doctor import Finding, sandbox_findings, toolchain_findin
 def command(as_json: bool) -> int:
     """Say what is here, what is missing and how to mend it; exit status 3 where no program can be run safely."""
     sandboxes = sandbox_findings()
-    findings = [*sandboxes, *toolchain_findings(load_host().languages().values()), *_training(), *_store()]
+    findings = [
+        *sandboxes,
+        *limit_findings(),
+        *toolchain_findings(load_host().languages().values()),
+        *_training(),
+        *_store(),
+    ]
     mode = next((finding.name for finding in sandboxes if finding.found), None)
     if as_json:
         print_json({"sandbox": mode, "findings": [asdict(finding) for finding in findings]})

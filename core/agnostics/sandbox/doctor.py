@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from agnostics.language import Language
+from agnostics.sandbox.cgroups import find_parents
 
 TOOLCHAIN_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -38,6 +39,17 @@ def sandbox_findings() -> list[Finding]:
             "bwrap is missing or may not make namespaces, so programs cannot run in `bubblewrap` mode",
             "apt-get install bubblewrap",
         ),
+    ]
+
+
+def limit_findings() -> list[Finding]:
+    """Whether `bubblewrap` mode can have the kernel enforce memory and process limits for each slot."""
+    parents = find_parents()
+    means = "in `bubblewrap` mode the harness watches this limit instead of the kernel, and verifications say so"
+    mend = "run as root, or in a delegated group: systemd-run --user --scope -p Delegate=yes agn ..."
+    return [
+        Finding(f"{name} cgroup", str(folder) if folder else None, means, mend)
+        for name, folder in (("memory", parents.memory), ("pids", parents.pids))
     ]
 
 
