@@ -1,0 +1,68 @@
+"""Choosing a mode, and the modes for those who are not root or want no walls."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from agnostics.errors import UsageError
+from agnostics.language import Language
+from agnostics.sandbox.select import choose_backend
+from agnostics.task import LimitOverrides, Task, Test
+from agnostics.verify import Verifier
+
+TASK = Task(id="t", tests=(Test(input="41", output="42"),) * 2, limits=LimitOverrides(run_s=0.5))
+
+
+def test_auto_prefers_docker_where_an_engine_answers() -> None:
+    backend = choose_backend("auto")
+    assert backend.mode == "docker"
+    backend.close()
+
+
+def test_an_unknown_mode_is_refused_with_the_nearest_name() -> None:
+    with pytest.raises(UsageError, match="did you mean 'docker'"):
+        choose_backend("dokcer")
+
+
+def test_process_mode_works_when_asked_for_and_warns(
+    languages: dict[str, Language], caplog: pytest.LogCaptureFixture
+) -> None:
+    with Verifier("process", 1) as verifier:
+        assert "process" in caplog.text
+        assert verifier.verify(languages["lua"], "print(io.read('n') + 1)", TASK).accepted
+        assert verifier.verify(languages["lua"], "print(io.read('n') + 1)", TASK).unenforced
+        assert verifier.verify(languages["lua"], "while true do end", TASK).verdict == "time_limit"
+        assert verifier.verify(languages["lua"], "io.popen('sleep 60') print(42)", TASK).accepted
+
+
+ORDINARY = """
+import os, sys
+from agnostics.language import Language
+from agnostics.sandbox import bubblewrap
+from agnostics.task import LimitOverrides, Task, Test
+from agnostics.verify import Verifier
+os.setgid(65534), os.setuid(65534)
+lua = Language(name="lua", prompt="", filename="a.lua", execute="luajit a.lua")
+task = Task(id="t", tests=(Test(input="41", output="42"),) * 2, limits=LimitOverrides(run_s=0.5, memory_mb=128))
+with Verifier("bubblewrap", 1) as verifier:
+    for program in sys.argv[1:]:
+        result = verifier.verify(lua, program, task, stop_on_failure=False)
+        print(result.verdict, *(test.verdict for test in result.tests), ",".join(result.unenforced))
+"""
+TAMPER = (
+    "os.execute('chmod +w a.lua') local f = io.open('a.lua', 'w') if f then f:write('print(0)') f:close() end print(42)"
+)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become an ordinary user")
+def test_an_ordinary_user_gets_the_same_verdicts_and_is_told_what_is_not_enforced() -> None:
+    programs = ["print(io.read('n') + 1)", "while true do end", "print(1)", TAMPER]
+    programs += ["local t = {} for i = 1, 1e9 do t[i] = ('x'):rep(1e5) .. i end"]
+    programs += ["require('ffi').cdef('int kill(int, int);') require('ffi').C.kill(-1, 9) print(42)"]
+    done = subprocess.run([sys.executable, "-c", ORDINARY, *programs], capture_output=True, text=True, timeout=60)
+    verdicts = [line.split()[0] for line in done.stdout.splitlines()]
+    assert verdicts == ["accepted", "time_limit", "wrong_answer", "accepted", "memory_limit", "accepted"], done.stderr
+    assert {line.split()[-1] for line in done.stdout.splitlines()} == {"memory,processes"}
