@@ -11,7 +11,8 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-SANDBOX = Path(__file__).parent / "core" / "agnostics" / "sandbox"
+ROOT = Path(__file__).parent
+SANDBOX = ROOT / "core" / "agnostics" / "sandbox"
 PROCESSORS = ("x86_64", "aarch64")
 FLAGS = ("-static", "-Os", "-s", "-std=gnu11", "-Wall", "-Wextra", "-Werror")
 
@@ -29,12 +30,13 @@ class HarnessBuildHook(BuildHookInterface[Any]):
 def build(processor: str) -> Path:
     """The harness for `processor`, compiled if its sources have changed."""
     binary = SANDBOX / "bin" / f"harness-{processor}"
-    stamp = binary.with_suffix(".sources")
+    stamp = ROOT / "build" / f"{binary.name}.sources"
     sources = sorted((SANDBOX / "harness").glob("*.[ch]"))
     key = _key(sources)
     if binary.exists() and stamp.exists() and stamp.read_text(encoding="ascii") == key:
         return binary
     binary.parent.mkdir(exist_ok=True)
+    stamp.parent.mkdir(exist_ok=True)
     _compile(processor, [path for path in sources if path.suffix == ".c"], binary)
     stamp.write_text(key, encoding="ascii")
     return binary

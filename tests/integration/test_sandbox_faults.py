@@ -129,7 +129,7 @@ def test_a_toolchain_that_is_not_here_is_named_with_what_installs_it(own: Verifi
     odd = Language(
         name="odd", prompt="", filename="a.odd", execute="odd-interpreter a.odd", install="apt-get install odd"
     )
-    with pytest.raises(MissingRequirement, match="odd needs odd-interpreter.*apt-get install odd"):
+    with pytest.raises(MissingRequirement, match=r"odd needs odd-interpreter.*apt-get install odd"):
         own.verify(odd, "x", TASK)
 
 
