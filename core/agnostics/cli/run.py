@@ -125,7 +125,7 @@ def _import_training() -> Any:
         from agnostics.train import session
     except ModuleNotFoundError as error:
         raise MissingRequirement(f"{error.name} is not installed; run: pip install 'agnostics[train]'") from error
-    transformers.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    transformers.logging.disable_progress_bar()
     return session.run
 
 

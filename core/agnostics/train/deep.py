@@ -39,7 +39,7 @@ def _import() -> Any:
     logger = logging.getLogger("DeepSpeed")
     logger.setLevel(logging.ERROR)
     for handler in logger.handlers:
-        if isinstance(handler, logging.StreamHandler):
+        if isinstance(handler, logging.StreamHandler) and handler.stream is sys.stdout:
             handler.setStream(sys.stderr)
     warnings.filterwarnings("ignore", category=FutureWarning, module=r"torch\.distributed")
     return deepspeed
@@ -47,7 +47,7 @@ def _import() -> Any:
 
 def _join_process_group() -> None:
     """Join the launcher's process group, or make one of this process alone, without a port or a file."""
-    alone = "WORLD_SIZE" not in os.environ
+    alone = "MASTER_ADDR" not in os.environ
     for name, value in {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1"}.items():
         os.environ.setdefault(name, value)
     if torch.distributed.is_initialized():

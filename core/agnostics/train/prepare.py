@@ -89,7 +89,7 @@ def _prompt_limit(config: RunConfig, folder: Path) -> int:
     """The longest prompt that fits the configuration and leaves the model room to answer."""
     rollout = config.rollout
     settings = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    room = settings.get("max_position_embeddings", 1 << 30) - rollout.max_new_tokens
+    room = int(settings.get("max_position_embeddings", 1 << 30)) - rollout.max_new_tokens
     if room < 1:
         raise UsageError(
             f"rollout.max_new_tokens = {rollout.max_new_tokens} leaves no room for a prompt: "

@@ -1,0 +1,95 @@
+"""Both engines sample from the model they were given, token by token, and from the new weights after a sync."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+import torch
+from agnostics.rollout.engine import Answer, Engine, EngineSettings, Prompt, Sampling, open_engine
+from transformers import AutoModelForCausalLM
+
+pytestmark = pytest.mark.slow
+
+Name = Literal["vllm", "transformers"]
+PROMPTS = [Prompt(tuple(range(5, 12 + index % 4)), seed=index) for index in range(12)]
+SAMPLING = Sampling(temperature=0.7, max_new_tokens=24)
+STOP = (1,)
+
+
+def _open(name: Name, folder: Path, stop_ids: tuple[int, ...] = STOP) -> Engine:
+    return open_engine(name, EngineSettings(folder, stop_ids, max_length=256, max_running=8))
+
+
+def _answers(engine: Engine, prompts: Sequence[Prompt]) -> list[Answer]:
+    ended = dict(engine.generate(prompts, SAMPLING))
+    return [ended[index] for index in range(len(prompts))]
+
+
+@torch.no_grad()
+def _largest_gap(model: Any, prompts: Sequence[Prompt], answers: Sequence[Answer]) -> float:
+    """Between the engine's log-probabilities and those of `model` at the sampling temperature."""
+    largest = 0.0
+    for prompt, answer in zip(prompts, answers, strict=True):
+        logits = model(torch.tensor([prompt.token_ids + answer.token_ids])).logits[0, len(prompt.token_ids) - 1 : -1]
+        logprobs = (logits / SAMPLING.temperature).log_softmax(-1).gather(-1, torch.tensor(answer.token_ids)[:, None])
+        largest = max(largest, (logprobs.squeeze(-1) - torch.tensor(answer.logprobs)).abs().max().item())
+    return largest
+
+
+@pytest.mark.parametrize("tied", [True, False], ids=["tied", "untied"])
+@pytest.mark.parametrize("name", ["vllm", "transformers"])
+def test_log_probabilities_are_the_models_before_and_after_new_weights(
+    name: Name, tied: bool, tiny_model: Callable[..., Path]
+) -> None:
+    folder = tiny_model(tied=tied)
+    model: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    with _open(name, folder) as engine:
+        assert _largest_gap(model, PROMPTS, _answers(engine, PROMPTS)) < 1e-4
+        generator = torch.Generator().manual_seed(0)
+        with torch.no_grad():
+            for weight in model.parameters():
+                weight.add_(0.05 * torch.randn(weight.shape, generator=generator))
+        engine.load_weights(((name, weight.detach()) for name, weight in model.named_parameters()), version=1)
+        answers = _answers(engine, PROMPTS)
+        assert _largest_gap(model, PROMPTS, answers) < 1e-4
+        assert {answer.version for answer in answers} == {1}
+
+
+@pytest.mark.parametrize("name", ["vllm", "transformers"])
+def test_a_seed_gives_the_same_tokens_whatever_is_sampled_beside_it(
+    name: Name, tiny_model: Callable[..., Path]
+) -> None:
+    with _open(name, tiny_model(tied=False)) as engine:
+        together = _answers(engine, PROMPTS)
+        assert [_answers(engine, [prompt])[0].token_ids for prompt in PROMPTS[:3]] == [
+            a.token_ids for a in together[:3]
+        ]
+        other = _answers(engine, [Prompt(PROMPTS[0].token_ids, seed=99)])[0]
+        assert other.token_ids != together[0].token_ids
+
+
+@pytest.mark.parametrize("name", ["vllm", "transformers"])
+def test_an_answer_ends_with_its_stop_token_or_is_cut_off(name: Name, tiny_model: Callable[..., Path]) -> None:
+    stop_ids = tuple(range(0, 768, 8))
+    with _open(name, tiny_model(tied=False), stop_ids) as engine:
+        answers = _answers(engine, PROMPTS)
+    for answer in answers:
+        assert len(answer.token_ids) == len(answer.logprobs)
+        assert not set(answer.token_ids[:-1]) & set(stop_ids)
+        if answer.finish_reason == "stop":
+            assert answer.token_ids[-1] in stop_ids
+        else:
+            assert len(answer.token_ids) == SAMPLING.max_new_tokens
+
+
+@pytest.mark.parametrize("name", ["vllm", "transformers"])
+def test_an_engine_left_in_the_middle_answers_the_next_batch(name: Name, tiny_model: Callable[..., Path]) -> None:
+    with _open(name, tiny_model(tied=False)) as engine:
+        expected = _answers(engine, PROMPTS)
+        stream = engine.generate(PROMPTS, SAMPLING)
+        next(stream)
+        stream.close()  # type: ignore[attr-defined]
+        assert [a.token_ids for a in _answers(engine, PROMPTS)] == [a.token_ids for a in expected]

@@ -1,0 +1,159 @@
+"""`agn run` as people use it: a short real run, its store, its repetition, Ctrl-C and resume, and bad input."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sqlite3
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+AGN = [sys.executable, "-c", "from agnostics.cli import main; main()"]
+TINY = ["rollout.prompts=2", "rollout.group=4", "rollout.max_new_tokens=48", "train.learning_rate=1e-3"]
+HELD_OUT = ["evaluation.tasks=4", "evaluation.samples=2"]
+
+
+def _command(home: Path, *words: str, settings: list[str]) -> list[str]:
+    sets = [part for setting in [*settings, f"output={home / 'runs'}"] for part in ("--set", setting)]
+    return [*AGN, "run", *words, "--sandbox", "bubblewrap", "--store", _url(home), "--json", *sets]
+
+
+def _url(home: Path) -> str:
+    return f"sqlite:///{home / 'agnostics.db'}"
+
+
+def _run(home: Path, *words: str, settings: list[str]) -> dict[str, Any]:
+    answer = subprocess.run(_command(home, *words, settings=settings), capture_output=True, text=True, timeout=240)
+    assert answer.returncode == 0, answer.stderr
+    summary: dict[str, Any] = json.loads(answer.stdout.splitlines()[-1])
+    return summary
+
+
+def _query(home: Path, statement: str, *values: object) -> list[Any]:
+    with sqlite3.connect(home / "agnostics.db") as database:
+        return database.execute(statement, values).fetchall()
+
+
+def _texts(home: Path, run: str) -> list[Any]:
+    """Everything that a run's model wrote, in order."""
+    order = "order by phase, step, task.key, sample"
+    join = "from completion join task on task.id = task_id where run_id = ?"
+    return _query(home, f"select phase, step, task.key, sample, text {join} {order}", run)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["vllm", "transformers"])
+def test_a_short_run_stores_all_it_did_and_its_configuration_repeats_it(
+    engine: str, starter_model: Path, tmp_path: Path
+) -> None:
+    settings = [*TINY, *HELD_OUT, f"rollout.engine={engine}"]
+    summary = _run(tmp_path, "--model", str(starter_model), "--steps", "3", settings=settings)
+    assert summary.keys() == {
+        *("run", "language", "steps", "completions", "pass_at_1_before", "pass_at_1_after"),
+        *("interval_before", "interval_after", "checkpoint", "store", "seconds"),
+    }
+    run = summary["run"]
+    assert (summary["language"], summary["steps"], summary["completions"]) == ("lua", 3, 3 * 8 + 2 * 8)
+    verdicts = dict(_query(tmp_path, "select verdict, count(*) from verification where run_id = ? group by 1", run))
+    counted = _query(tmp_path, "select sum(value) from step_metric where run_id = ? and name like '%completions'", run)
+    assert sum(verdicts.values()) == counted[0][0] == summary["completions"]
+    per_step = _query(
+        tmp_path,
+        "select name, sum(value) from step_metric where run_id = ? and name like 'verdict_%' group by 1",
+        run,
+    )
+    trained = "select 'verdict_' || verdict, count(*) from verification where run_id = ? and phase = 'train' group by 1"
+    assert sorted(per_step) == sorted(_query(tmp_path, trained, run))
+    gaps = _query(tmp_path, "select value from step_metric where run_id = ? and name = 'gap'", run)
+    assert len(gaps) == 3
+    assert all(0 <= gap < 1e-4 for (gap,) in gaps)
+    again = _run(tmp_path, str(tmp_path / "runs" / run / "config.toml"), settings=[])
+    assert _texts(tmp_path, again["run"]) == _texts(tmp_path, run)
+    assert again["run"] != run
+
+
+@pytest.mark.slow
+def test_an_interrupted_run_resumes_to_where_an_uninterrupted_one_gets(starter_model: Path, tmp_path: Path) -> None:
+    words = ("--model", str(starter_model), "--steps", "5")
+    settings = [*TINY, *HELD_OUT, "rollout.engine=transformers"]
+    whole = _run(tmp_path, *words, settings=settings)
+    process = subprocess.Popen(_command(tmp_path, *words, settings=settings), stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    said = []
+    for line in process.stderr:
+        said.append(line)
+        if line.startswith("step 2/5"):
+            process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=60) == 130, said
+    ((run, status),) = _query(tmp_path, "select id, status from run where id != ?", whole["run"])
+    assert status == "interrupted"
+    assert f"agn run --resume {run}" in said[-1]
+    steps = _query(tmp_path, "select distinct step from completion where run_id = ? and phase = 'train'", run)
+    (checkpoint,) = (tmp_path / "runs" / run / "checkpoints").iterdir()
+    assert checkpoint.name == f"step-{max(step for (step,) in steps):06}"
+    resumed = _run(tmp_path, "--resume", run, settings=[])
+    assert (resumed["run"], resumed["steps"], resumed["completions"]) == (run, 5, whole["completions"])
+    assert _texts(tmp_path, run) == _texts(tmp_path, whole["run"])
+    assert resumed["pass_at_1_before"] == whole["pass_at_1_before"]
+
+
+@pytest.mark.slow
+def test_a_killed_run_resumes_from_its_last_checkpoint(starter_model: Path, tmp_path: Path) -> None:
+    settings = [*TINY, "rollout.engine=transformers", "evaluation.tasks=0", "checkpoint_every=2"]
+    command = _command(tmp_path, "--model", str(starter_model), "--steps", "40", settings=settings)
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.startswith("step 3/"):
+            process.kill()
+    process.wait(timeout=60)
+    ((run,),) = _query(tmp_path, "select id from run")
+    _run(tmp_path, "--resume", run, "--steps", "4", settings=[])
+    counts = "select step, count(*) from completion where run_id = ? group by step order by step"
+    assert _query(tmp_path, counts, run) == [(step, 8) for step in range(1, 5)]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--language", "luaa"), "unknown language 'luaa'; did you mean 'lua'?"),
+        (("--dataset", "startr"), "unknown dataset 'startr'; did you mean 'starter'?"),
+        (("--model", "startr"), "unknown model 'startr'; did you mean 'starter'?"),
+        (("--model", "/"), "/ is not a model folder: it has no config.json"),
+        (("--set", "train.clip=1"), "unknown key 'train.clip'; did you mean 'train.clip_"),
+        (("--resume", "20200101-000000-aaaa"), "unknown run '20200101-000000-aaaa'"),
+        (("nowhere.toml",), "nowhere.toml: no such configuration file"),
+    ],
+)
+def test_bad_input_is_one_line_and_leaves_nothing(words: tuple[str, ...], message: str, tmp_path: Path) -> None:
+    command = _command(tmp_path, *words, settings=[])
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=tmp_path)
+    assert answer.returncode == 2
+    (line,) = answer.stderr.splitlines()
+    assert message in line
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_model_folder_is_checked_before_anything_is_loaded(tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "config.json").write_text("{}")
+    command = [*AGN, "run", "--model", str(folder)]
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert answer.returncode == 2
+    assert "it has no weights" in answer.stderr
+
+
+@pytest.mark.slow
+def test_written_configuration_holds_every_setting(starter_model: Path, tmp_path: Path) -> None:
+    settings = [*TINY, "rollout.engine=transformers", "evaluation.tasks=0"]
+    summary = _run(tmp_path, "--model", str(starter_model), "--steps", "1", settings=settings)
+    written = tomllib.loads((tmp_path / "runs" / summary["run"] / "config.toml").read_text())
+    assert written["model"] == str(starter_model)
+    assert written["train"]["clip_low"] == 0.2
+    assert written["rollout"]["group"] == 4
