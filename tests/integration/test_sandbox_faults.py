@@ -22,11 +22,20 @@ TASK = Task(id="t", tests=(Test(input="", output="42"),), limits=LimitOverrides(
 
 def harnesses(of: int | None = None) -> set[int]:
     """The harnesses that descend from process `of` (this one)."""
+    return _descendants(b"/harness", of)
+
+
+def programs() -> set[int]:
+    """The Lua programs that run in sandboxes of this process."""
+    return _descendants(b"luajit", None)
+
+
+def _descendants(command: bytes, of: int | None) -> set[int]:
     parents, found = {}, set()
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             parents[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
-            if (folder / "cmdline").read_bytes().startswith(b"/harness\0"):
+            if (folder / "cmdline").read_bytes().startswith(command + b"\0"):
                 found.add(int(folder.name))
         except OSError:
             continue
@@ -59,10 +68,9 @@ def test_a_program_whose_harness_is_killed_is_run_again_elsewhere(
     own: Verifier, languages: dict[str, Language]
 ) -> None:
     before = harnesses()
-    running = own.submit(languages["lua"], NAP % 500_000, TASK)
+    running = own.submit(languages["lua"], NAP % 1_000_000, TASK)
     behind = own.submit(languages["lua"], NAP % 1, TASK)
-    assert wait_until(lambda: len(harnesses() - before) == 1)
-    time.sleep(0.1)  # into its nap
+    assert wait_until(lambda: bool(programs()))
     for pid in harnesses() - before:
         os.kill(pid, signal.SIGKILL)
     assert running.result(timeout=30).accepted
@@ -76,9 +84,8 @@ def test_a_program_whose_harnesses_are_all_killed_is_a_sandbox_error(
     before = harnesses()
     running = own.submit(languages["lua"], NAP % 3_000_000, TASK)
     while not running.done():
-        if fresh := harnesses() - before:
-            time.sleep(0.2)
-            for pid in fresh & harnesses():
+        if programs():
+            for pid in harnesses() - before:
                 os.kill(pid, signal.SIGKILL)
         time.sleep(0.01)
     result = running.result()
@@ -111,15 +118,19 @@ print("running", flush=True)
 """
 
 
-@pytest.mark.parametrize("after", ["time.sleep(60)", "time.sleep(1)"], ids=["SIGKILL", "exit"])
+@pytest.mark.parametrize("after", ["time.sleep(60)", "sys.stdin.readline()"], ids=["SIGKILL", "exit"])
 def test_nothing_outlives_a_client_that_does_not_close(after: str) -> None:
-    client = subprocess.Popen([sys.executable, "-c", CLIENT.format(after=after)], stdout=subprocess.PIPE, text=True)
+    client = subprocess.Popen(
+        [sys.executable, "-c", CLIENT.format(after=after)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert client.stdin
     assert client.stdout
     assert client.stdout.readline() == "running\n"
     assert wait_until(lambda: len(harnesses(client.pid)) == 1)
     (harness,) = harnesses(client.pid)
     if "60" in after:
         client.kill()
+    client.stdin.close()
     client.wait(timeout=30)
     client.stdout.close()
     assert wait_until(lambda: not Path(f"/proc/{harness}").exists())

@@ -15,7 +15,7 @@ import socket
 import subprocess
 from pathlib import Path
 
-from agnostics.errors import MissingRequirement
+from agnostics.errors import AgnosticsError, MissingRequirement
 from agnostics.language import Language
 from agnostics.sandbox.binary import harness_path
 from agnostics.sandbox.cgroups import Parents, SlotGroup, find_parents, remove_leftovers
@@ -154,12 +154,16 @@ def _harness_options(group: SlotGroup, fd: int) -> list[str]:
 
 
 def _greeted(process: subprocess.Popen[bytes], connection: socket.socket) -> socket.socket:
-    """The connection, once the harness has answered. Raises MissingRequirement with what bwrap said otherwise."""
+    """The connection, once the harness has answered.
+
+    Otherwise raises MissingRequirement with what bwrap said; AgnosticsError where it said nothing, but was killed, say.
+    """
     try:
         greet(connection, START_S)
     except OSError as error:
         process.kill()
         _, said = process.communicate(timeout=START_S)
-        reason = said.decode(errors="replace").strip() or str(error)
-        raise MissingRequirement(f"bwrap cannot make a sandbox here ({reason}); run: agn doctor") from error
+        if reason := said.decode(errors="replace").strip():
+            raise MissingRequirement(f"bwrap cannot make a sandbox here ({reason}); run: agn doctor") from error
+        raise AgnosticsError(f"the harness ended before it answered: {error}") from error
     return connection

@@ -60,6 +60,7 @@ class Pool:
         self._retry_at: dict[str, float] = {}
         self._closing = 0
         self._closed = False
+        self._door = threading.Lock()
         self._selector = selectors.DefaultSelector()
         self._bell, self._ringer = socket.socketpair()
         self._bell.setblocking(False)
@@ -93,9 +94,10 @@ class Pool:
 
     def close(self) -> None:
         """End every slot and fail what is unfinished. Safe to call twice."""
-        if self._closed:
-            return
-        self._closed = True
+        with self._door:
+            if self._closed:
+                return
+            self._closed = True
         atexit.unregister(self.close)
         self._ring()
         self._thread.join(timeout=60)
@@ -108,8 +110,9 @@ class Pool:
 
     def _post(self, act: Callable[[], None]) -> None:
         """Have the thread do something."""
-        self._refuse_if_closed()
-        self._inbox.append(act)
+        with self._door:
+            self._refuse_if_closed()
+            self._inbox.append(act)
         self._ring()
 
     def _ring(self) -> None:
@@ -334,14 +337,13 @@ class Pool:
 
     def _end(self) -> None:
         """Close all slots, those too that were about to start, and tell everyone who waits."""
-        unfinished = [ticket for worker in self._workers for ticket in worker.tickets]
-        unfinished += [ticket for queue in self._waiting.values() for ticket in queue]
-        self._waiting.clear()
-        for ticket in unfinished:
-            ticket.future.set_exception(AgnosticsError("the sandbox was closed before this program was verified"))
         self._executor.shutdown(wait=True)
         while self._inbox:
             self._inbox.popleft()()
+        unfinished = [ticket for worker in self._workers for ticket in worker.tickets]
+        unfinished += [ticket for queue in self._waiting.values() for ticket in queue]
+        for ticket in unfinished:
+            ticket.future.set_exception(AgnosticsError("the sandbox was closed before this program was verified"))
         for worker in self._workers:
             worker.slot.close()
         self._selector.close()
