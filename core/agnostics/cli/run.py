@@ -47,12 +47,16 @@ def command(config: Path | None, overrides: tuple[str, ...], resume: str | None,
     """
     from agnostics.host import load_host
     from agnostics.train.config import load_config
+    from agnostics.train.prepare import check
 
+    host = load_host()
     folder = _run_folder(resume, config, load_config(None, overrides, options)) if resume else None
     settings = load_config(folder / "config.toml" if folder else config, overrides, options)
+    if folder is None:
+        check(settings, host)
     train = _import_training()
     with ConsoleReporter.watching() as reporter:
-        summary: Summary = train(settings, load_host(), reporter, folder)
+        summary: Summary = train(settings, host, reporter, folder)
     return _conclude(summary, as_json)
 
 

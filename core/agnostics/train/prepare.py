@@ -38,14 +38,19 @@ class Ingredients:
         return max(len(question.prompt) for question in [*self.curriculum.questions, *self.held_out])
 
 
+def check(config: RunConfig, host: Host) -> None:
+    """Raise UsageError for a name that leads nowhere. It imports nothing heavy, so that the answer is quick."""
+    host.language(config.language)
+    host.reward(config.reward)
+    _training_data(config, host)
+    if config.model != "starter":
+        find_model(config.model)
+
+
 def prepare(config: RunConfig, host: Host, say: Callable[[str], None]) -> Ingredients:
     """Find and check everything that `config` names. Raises UsageError for what is not there or not allowed."""
     language, reward = host.language(config.language), host.reward(config.reward)
-    adapter, source = host.dataset(config.dataset)
-    if adapter.evaluation_only:
-        raise UsageError(
-            f"data set {adapter.name!r} is for evaluation only ({adapter.license}): training on it is not allowed"
-        )
+    adapter, source = _training_data(config, host)
     train = list(adapter.tasks("train", source=source, seed=config.seed))
     test = _held_out(config, adapter, source)
     folder = _model(config, language, host, say)
@@ -65,6 +70,15 @@ def resolve(config: RunConfig, steps: int, store: str, output: Path) -> RunConfi
     """`config` with nothing left open, and with paths that hold wherever it is read again."""
     found = {name: _absolute(getattr(config, name)) for name in ("language", "model", "dataset")}
     return config.model_copy(update={**found, "steps": steps, "store": store, "output": str(output)})
+
+
+def _training_data(config: RunConfig, host: Host) -> tuple[Dataset, str | None]:
+    adapter, source = host.dataset(config.dataset)
+    if adapter.evaluation_only:
+        raise UsageError(
+            f"data set {adapter.name!r} is for evaluation only ({adapter.license}): training on it is not allowed"
+        )
+    return adapter, source
 
 
 def _held_out(config: RunConfig, adapter: Dataset, source: str | None) -> list[Task]:
