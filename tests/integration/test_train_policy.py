@@ -29,7 +29,7 @@ TEMPERATURE, RATE = 0.7, 1e-3
 
 
 def _examples(count: int = 9) -> list[Example]:
-    """Examples of many lengths, each with a turn of a tool, off the policy, with advantages of both signs."""
+    """Examples of many lengths, three to a prompt, with a turn of a tool, and advantages of both signs."""
     generator = torch.Generator().manual_seed(3)
 
     def tokens(size: int) -> list[int]:
@@ -39,8 +39,9 @@ def _examples(count: int = 9) -> list[Example]:
         size = 3 + 2 * index
         spoken = [Segment.spoken(tokens(size), [-6.5] * size, 0), Segment.spoken(tokens(2), [-6.0] * 2, 0)]
         tool = Segment(tuple(tokens(3)), (0,) * 3, (0.0,) * 3, (0,) * 3)
-        return Example(Trajectory(tuple(tokens(5)), (spoken[0], tool, spoken[1])), 1.5 - index % 3, 1 / (7 + index))
+        return Example(Trajectory(prompts[index // 3], (spoken[0], tool, spoken[1])), 1.5 - index % 3, 1 / (7 + index))
 
+    prompts = [tuple(tokens(5 + size)) for size in range(count)]
     return [example(index) for index in range(count)]
 
 

@@ -30,24 +30,32 @@ def test_a_segment_with_a_field_too_short_is_refused() -> None:
 
 
 def test_micro_batch_holds_only_what_the_policy_spoke() -> None:
-    single = Trajectory((1,), (Segment.spoken([5, 6, 7], [-1.0, -2.0, -3.0], version=0),))
-    (batch,) = micro_batches([Example(_two_turns(), 2.0, 0.5), Example(single, -1.0, 0.25)], max_tokens=100)
-    assert batch.token_ids.tolist() == [[1, 5, 6, 7, 0, 0, 0], [1, 2, 3, 11, 12, 21, 13]]
-    assert batch.mask.tolist() == [[0, 1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 0, 1]]
+    sibling = Trajectory((1, 2, 3), (Segment.spoken([5, 6, 7], [-1.0, -2.0, -3.0], version=0),))
+    (batch,) = micro_batches([Example(_two_turns(), 2.0, 0.5), Example(sibling, -1.0, 0.25)], max_tokens=100)
+    assert batch.prompt.tolist() == [1, 2, 3]
+    assert batch.token_ids.tolist() == [[5, 6, 7, 0], [11, 12, 21, 13]]
+    assert batch.mask.tolist() == [[1, 1, 1, 0], [1, 1, 0, 1]]
     assert torch.allclose(batch.behaviour, torch.tensor([-1.0, -2.0, -3.0, -0.1, -0.2, -0.3]))
     assert batch.advantages.tolist() == [-1.0, -1.0, -1.0, 2.0, 2.0, 2.0]
     assert batch.weights.tolist() == [0.25, 0.25, 0.25, 0.5, 0.5, 0.5]
 
 
+def _example(prompt: int, size: int) -> Example:
+    return Example(Trajectory((prompt,) * 3, (Segment.spoken([2] * size, [-1.0] * size, 0),)), float(size), 1.0)
+
+
 def test_micro_batches_keep_every_example_and_the_limit() -> None:
-    examples = [
-        Example(Trajectory((1,) * 3, (Segment.spoken([2] * n, [-1.0] * n, 0),)), float(n), 1.0) for n in range(1, 40)
-    ]
+    examples = [_example(prompt, size) for prompt in (1, 2) for size in range(1, 40)]
     batches = list(micro_batches(examples, max_tokens=120))
-    assert sorted({a for batch in batches for a in batch.advantages.tolist()}) == [float(n) for n in range(1, 40)]
-    assert all(batch.token_ids.numel() <= 120 for batch in batches)
+    assert sorted(a for batch in batches for a in set(batch.advantages.tolist())) == sorted([*range(1, 40)] * 2)
+    assert all(batch.prompt.numel() + batch.token_ids.numel() <= 120 for batch in batches)
+
+
+def test_a_micro_batch_has_one_prompt() -> None:
+    batches = list(micro_batches([_example(1, 4), _example(2, 4), _example(1, 5)], max_tokens=1000))
+    assert [(batch.prompt[0].item(), len(batch.token_ids)) for batch in batches] == [(1, 2), (2, 1)]
 
 
 def test_an_example_longer_than_the_limit_goes_alone() -> None:
-    long = Example(Trajectory((1,), (Segment.spoken([2] * 50, [-1.0] * 50, 0),)), 1.0, 1.0)
-    assert [batch.token_ids.shape for batch in micro_batches([long, long], max_tokens=10)] == [(1, 51), (1, 51)]
+    shapes = [batch.token_ids.shape for batch in micro_batches([_example(1, 50), _example(1, 50)], max_tokens=10)]
+    assert shapes == [(1, 50), (1, 50)]

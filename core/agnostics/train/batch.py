@@ -1,9 +1,10 @@
-"""From trajectories to tensors: what one update learns from, in micro batches of like lengths."""
+"""From trajectories to tensors: what one update learns from, in micro batches of one prompt."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import torch
 
@@ -21,11 +22,13 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class MicroBatch:
-    """Examples side by side: `token_ids` and `mask` are (B, L), padded on the right.
+    """Examples with one prompt, side by side: `prompt` is (P,), `token_ids` and `mask` are what follows it, (B, L).
 
-    The others hold one entry for each of the N tokens that the policy spoke, row by row: (N,) float32.
+    Rows are padded on the right. The other fields hold one entry for each of the N tokens that the policy spoke, row by
+    row: (N,) float32.
     """
 
+    prompt: torch.Tensor
     token_ids: torch.Tensor
     mask: torch.Tensor
     behaviour: torch.Tensor
@@ -34,38 +37,45 @@ class MicroBatch:
 
     def to(self, device: torch.device) -> MicroBatch:
         """The same on `device`."""
-        fields = (self.token_ids, self.mask, self.behaviour, self.advantages, self.weights)
-        return MicroBatch(*(field.to(device) for field in fields))
+        return MicroBatch(*(getattr(self, field.name).to(device) for field in fields(self)))
 
 
 def micro_batches(examples: Sequence[Example], max_tokens: int) -> Iterator[MicroBatch]:
-    """The examples, sorted by length, in batches of at most `max_tokens` tokens with padding (or of one example)."""
+    """The examples, by prompt and length, at most `max_tokens` tokens with padding (or one example) at a time."""
+    by_prompt = defaultdict[tuple[int, ...], list[Example]](list)
+    for example in examples:
+        by_prompt[example.trajectory.prompt].append(example)
+    for prompt, siblings in by_prompt.items():
+        yield from _chunks(sorted(siblings, key=_length), max_tokens - len(prompt))
+
+
+def _chunks(examples: Sequence[Example], max_tokens: int) -> Iterator[MicroBatch]:
+    """The examples, which are sorted by length, stacked as many at a time as `max_tokens` allows."""
     chosen: list[Example] = []
-    for example in sorted(examples, key=lambda e: _length(e.trajectory)):
-        if chosen and (len(chosen) + 1) * _length(example.trajectory) > max_tokens:
+    for example in examples:
+        if chosen and (len(chosen) + 1) * _length(example) > max_tokens:
             yield _stack(chosen)
             chosen = []
         chosen.append(example)
-    if chosen:
-        yield _stack(chosen)
+    yield _stack(chosen)
 
 
-def _length(trajectory: Trajectory) -> int:
-    return len(trajectory.prompt) + len(trajectory.token_ids)
+def _length(example: Example) -> int:
+    return len(example.trajectory.token_ids)
 
 
 def _stack(examples: Sequence[Example]) -> MicroBatch:
-    width = max(_length(example.trajectory) for example in examples)
+    width = max(map(_length, examples))
     token_ids = torch.zeros(len(examples), width, dtype=torch.long)
     mask = torch.zeros(len(examples), width, dtype=torch.long)
     behaviour, advantages, weights = list[float](), list[float](), list[float]()
     for row, example in enumerate(examples):
-        trajectory, start = example.trajectory, len(example.trajectory.prompt)
-        tokens = trajectory.token_ids
-        token_ids[row, : start + len(tokens)] = torch.tensor(trajectory.prompt + tokens)
-        mask[row, start : start + len(tokens)] = torch.tensor(trajectory.mask)
+        trajectory = example.trajectory
+        token_ids[row, : _length(example)] = torch.tensor(trajectory.token_ids)
+        mask[row, : _length(example)] = torch.tensor(trajectory.mask)
         spoken = [value for value, bit in zip(trajectory.logprobs, trajectory.mask, strict=True) if bit]
         behaviour += spoken
         advantages += [example.advantage] * len(spoken)
         weights += [example.weight] * len(spoken)
-    return MicroBatch(token_ids, mask, *map(torch.tensor, (behaviour, advantages, weights)))
+    prompt = torch.tensor(examples[0].trajectory.prompt)
+    return MicroBatch(prompt, token_ids, mask, *map(torch.tensor, (behaviour, advantages, weights)))

@@ -47,7 +47,7 @@ class TrainConfig(Frozen):
     warmup_epochs: Annotated[float, Field(ge=0)] = 0.1
     """The part of an epoch in which the learning rate rises from zero; then it falls along a cosine to zero."""
     updates: Positive = 1
-    """Updates on each batch, each on a share of every group."""
+    """Updates on each batch, each on all of it."""
     clip_low: Annotated[float, Field(gt=0, le=1)] = 0.2
     """How far below 1 the importance ratio may fall before it is clipped."""
     clip_high: Share = 0.2

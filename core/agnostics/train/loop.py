@@ -14,7 +14,7 @@ from agnostics.train.curriculum import Curriculum, Question
 from agnostics.train.figures import figures_of, figures_of_updates
 from agnostics.train.interrupt import Interrupts
 from agnostics.train.policy import Policy
-from agnostics.train.reckoning import Judged, examples, judge, split
+from agnostics.train.reckoning import Judged, examples, judge
 from agnostics.train.schedule import learning_rate_at
 from agnostics.train.sync import check_gap, synchronise
 
@@ -69,8 +69,8 @@ class Trainer:
         settings = self.config.train
         rate = self._learning_rate(step)
         started = time.monotonic()
-        parts = [examples(part, settings.loss_normalisation) for part in split(groups, settings.updates)]
-        stats = [self.policy.update(part, rate) for part in parts if part]
+        batch = examples(groups, settings.loss_normalisation)
+        stats = [self.policy.update(batch, rate) for _ in range(settings.updates if batch else 0)]
         gap = stats[0].gap if stats else self._probe(groups)
         check_gap(gap, settings.max_gap)
         updated = time.monotonic()

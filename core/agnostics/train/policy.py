@@ -58,7 +58,7 @@ class Policy:
         with torch.no_grad():
             for batch in micro_batches(examples, self._settings.micro_batch_tokens):
                 here = batch.to(self._engine.device)
-                difference = self._engine(here.token_ids, here.mask) - here.behaviour
+                difference = self._engine(here.prompt, here.token_ids, here.mask) - here.behaviour
                 distance += difference.abs().sum().item()
                 tokens += difference.numel()
         return distance / max(tokens, 1)
@@ -95,7 +95,7 @@ class Policy:
     def _backward(self, batch: MicroBatch) -> torch.Tensor:
         """Add the gradient of one micro batch; sums over its tokens of loss, ratio, gap, clipped, and one."""
         settings = self._settings
-        logprobs = self._engine(batch.token_ids, batch.mask)
+        logprobs = self._engine(batch.prompt, batch.token_ids, batch.mask)
         objective = clipped_objective(
             logprobs, batch.behaviour, batch.advantages, clip_low=settings.clip_low, clip_high=settings.clip_high
         )

@@ -33,11 +33,6 @@ def judge(policy: RewardPolicy, group: Sequence[Attempt], *, scale: bool = True)
     return [Judged(*parts) for parts in zip(group, rewards, advantages, strict=True)]
 
 
-def split(groups: Sequence[Sequence[Judged]], parts: int) -> list[list[Sequence[Judged]]]:
-    """The groups in `parts` parts, each with its share of every group."""
-    return [[group[part::parts] for group in groups] for part in range(parts)]
-
-
 def examples(groups: Sequence[Sequence[Judged]], normalisation: Normalisation) -> list[Example]:
     """What the policy learns from: every attempt with an advantage that is not zero.
 
