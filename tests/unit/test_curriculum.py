@@ -35,6 +35,15 @@ def test_the_order_depends_on_the_seed_alone() -> None:
     assert _ids(_curriculum(50, 8, seed=1), range(3, 5)) != _ids(_curriculum(50, 8, seed=2), range(3, 5))
 
 
+def test_kinds_take_turns_so_that_a_short_run_meets_all_of_them() -> None:
+    tests = (Test(input="", output=""),)
+    kinds = ["common"] * 30 + ["rare"] * 3 + ["single"]
+    tasks = [Task(id=str(number), kind=kind, tests=tests) for number, kind in enumerate(kinds)]
+    curriculum = Curriculum([Question(task, (1,)) for task in tasks], 3, 0)
+    assert {question.task.kind for question in curriculum.at(1)} == {"common", "rare", "single"}
+    assert len(set(_ids(curriculum, range(1, 12)))) == 33
+
+
 def test_learning_rate_rises_over_the_warm_up_and_falls_along_a_cosine() -> None:
     rates = [learning_rate_at(step, steps=100, warmup=10, peak=1.0) for step in range(1, 101)]
     assert rates[:10] == pytest.approx([n / 10 for n in range(1, 11)])

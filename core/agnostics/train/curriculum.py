@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -62,11 +63,24 @@ class Curriculum:
         """The questions of step `step`, counted from 1. It depends on nothing but the seed, so that runs resume."""
         size = len(self.questions)
         places = range((step - 1) * self.batch, step * self.batch)
-        return [self.questions[_order(size, self.seed, place // size)[place % size]] for place in places]
+        return [self.questions[self._order(place // size)[place % size]] for place in places]
+
+    @cached_property
+    def _kinds(self) -> tuple[str | None, ...]:
+        return tuple(question.task.kind for question in self.questions)
+
+    def _order(self, epoch: int) -> list[int]:
+        return _order(self._kinds, self.seed, epoch)
 
 
 @lru_cache(maxsize=2)
-def _order(size: int, seed: int, epoch: int) -> list[int]:
-    order = list(range(size))
+def _order(kinds: tuple[str | None, ...], seed: int, epoch: int) -> list[int]:
+    """The places of all questions in a random order that takes one of each kind in turn, as far as they reach."""
+    order = list(range(len(kinds)))
     random.Random(f"{seed}/{epoch}").shuffle(order)
-    return order
+    met, turns = Counter[str](), dict[int, int]()
+    for place in order:
+        kind = kinds[place]
+        turns[place] = met[kind] if kind else 0
+        met.update([kind] if kind else [])
+    return sorted(order, key=turns.__getitem__)
