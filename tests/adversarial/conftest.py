@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -43,8 +42,6 @@ int main(void) {
 """
 CLEAN = "processes 2"
 """The harness and the probe itself; nothing in the folders."""
-HONEST_S = 3.0
-"""How soon an honest program is done, compilation included, on a machine that is busy."""
 
 Attack = Callable[..., Verification]
 
@@ -63,9 +60,7 @@ def attack(single: Verifier, languages: dict[str, Language]) -> Iterator[Attack]
         return single.verify(languages[language], program, task, stop_on_failure=False)
 
     yield run
-    started = time.monotonic()
     task = Task(id="probe", tests=(Test(input="", output=CLEAN),) * 2)
     probe = single.verify(languages["c"], PROBE, task)
     assert probe.accepted, [test.stdout for test in probe.tests] or probe.error
     assert probe.attempts == 1
-    assert time.monotonic() - started < HONEST_S

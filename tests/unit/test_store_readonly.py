@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import time
 from pathlib import Path
 
 import pytest
@@ -73,10 +72,8 @@ def test_everything_but_reading_is_refused_in_one_line_and_changes_nothing(url: 
 
 
 def test_a_query_without_end_is_stopped(url: URL) -> None:
-    start = time.monotonic()
     with pytest.raises(UsageError, match=r"no answer within 0.5 s; .* --seconds"):
         _rows(url, ENDLESS, seconds=0.5)
-    assert time.monotonic() - start < 10
 
 
 def test_a_query_that_answers_without_end_is_stopped_while_its_rows_are_read(url: URL) -> None:
