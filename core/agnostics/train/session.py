@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
+from agnostics.errors import AgnosticsError
 from agnostics.host import Host
 from agnostics.rollout.engine import EngineSettings, open_engine
 from agnostics.store import Store, default_url
@@ -34,20 +35,18 @@ def run(config: RunConfig, host: Host, reporter: Reporter, resume: Path | None =
         start = checkpoint.last(resume) if resume else None
         found = prepare(config.model_copy(update={"model": str(start)}) if start else config, host, reporter.say)
         config = resolve(config, found.steps, config.store or default_url(), output_folder(config))
+        store = resources.enter_context(Store.open(str(config.store)))
         trainer = _open(resources, config, found, interrupts, reporter)
         progress = _take_up(start, trainer) if start else Progress()
-        store = resources.enter_context(Store.open(str(config.store)))
-        with _registered(store, config, found, resume, progress) as name:
+        with _registered(store, host, config, found, resume, progress) as name:
             folder = _folder(config, name)
             with store.recorder(name) as recorder:
                 journal = Journal(
                     name, folder, host, recorder, reporter, trainer, found.tokenizer, str(store.engine.url), progress
                 )
-                host.run_started(name)
                 status = _train(journal, trainer, found.held_out)
             summary = journal.summary(status)
             store.finish_run(name, status, summary.as_dict())
-        host.run_finished(name)
         return summary
 
 
@@ -97,7 +96,7 @@ def _take_up(start: Path, trainer: Trainer) -> Progress:
 
 @contextmanager
 def _registered(
-    store: Store, config: RunConfig, found: Ingredients, resume: Path | None, progress: Progress
+    store: Store, host: Host, config: RunConfig, found: Ingredients, resume: Path | None, progress: Progress
 ) -> Iterator[str]:
     """The run's id, from the moment that the store knows of it; a run that fails is stored as failed."""
     if resume:
@@ -112,17 +111,23 @@ def _registered(
             dataset=config.dataset,
             seed=config.seed,
         )
+    host.run_started(name)
     try:
         yield name
     except BaseException as error:
         with suppress(Exception):  # the first error is the one to report
             store.finish_run(name, "failed", {"error": str(error)})
         raise
+    finally:
+        host.run_finished(name)
 
 
 def _folder(config: RunConfig, name: str) -> Path:
     """The run's folder, with the resolved configuration in it."""
     folder = Path(str(config.output)) / name
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "config.toml").write_text(to_toml(config), encoding="utf-8")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "config.toml").write_text(to_toml(config), encoding="utf-8")
+    except OSError as error:
+        raise AgnosticsError(f"{folder}: {error.strerror}; make room there, or choose --set output=FOLDER") from error
     return folder
