@@ -63,24 +63,24 @@ class Curriculum:
         """The questions of step `step`, counted from 1. It depends on nothing but the seed, so that runs resume."""
         size = len(self.questions)
         places = range((step - 1) * self.batch, step * self.batch)
-        return [self.questions[self._order(place // size)[place % size]] for place in places]
+        orders = {epoch: self._order(epoch) for epoch in {place // size for place in places}}
+        return [self.questions[orders[place // size][place % size]] for place in places]
 
-    @cached_property
-    def _kinds(self) -> tuple[str | None, ...]:
-        return tuple(question.task.kind for question in self.questions)
-
-    def _order(self, epoch: int) -> list[int]:
-        return _order(self._kinds, self.seed, epoch)
+    def _order(self, epoch: int) -> tuple[int, ...]:
+        return in_turns(tuple(question.task.kind for question in self.questions), f"{self.seed}/{epoch}")
 
 
 @lru_cache(maxsize=2)
-def _order(kinds: tuple[str | None, ...], seed: int, epoch: int) -> list[int]:
-    """The places of all questions in a random order that takes one of each kind in turn, as far as they reach."""
+def in_turns(kinds: tuple[str | None, ...], seed: int | str) -> tuple[int, ...]:
+    """The places of tasks of these kinds in a random order that takes one of each kind in turn, as far as they reach.
+
+    A task without a kind counts as the first of one of its own: where none has a kind, this is a plain shuffle.
+    """
     order = list(range(len(kinds)))
-    random.Random(f"{seed}/{epoch}").shuffle(order)
+    random.Random(seed).shuffle(order)
     met, turns = Counter[str](), dict[int, int]()
     for place in order:
         kind = kinds[place]
         turns[place] = met[kind] if kind else 0
         met.update([kind] if kind else [])
-    return sorted(order, key=turns.__getitem__)
+    return tuple(sorted(order, key=turns.__getitem__))

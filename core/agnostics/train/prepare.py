@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,7 @@ from agnostics.language import Language
 from agnostics.reward import RewardPolicy
 from agnostics.task import Task
 from agnostics.train.config import RunConfig
-from agnostics.train.curriculum import Curriculum, Question, ask_all
+from agnostics.train.curriculum import Curriculum, Question, ask_all, in_turns
 from agnostics.train.model import find_model, load_tokenizer
 
 
@@ -82,12 +81,13 @@ def _training_data(config: RunConfig, host: Host) -> tuple[Dataset, str | None]:
 
 
 def _held_out(config: RunConfig, adapter: Dataset, source: str | None) -> list[Task]:
-    """Some tasks of the held-out split, where the adapter has one, drawn from all of it."""
+    """Some tasks of the held-out split, where the adapter has one: drawn from all of it, kinds in turn."""
     evaluation = config.evaluation
     if not evaluation.tasks or evaluation.split not in adapter.splits:
         return []
     tasks = list(adapter.tasks(evaluation.split, source=source, seed=config.seed))
-    return random.Random(config.seed).sample(tasks, min(evaluation.tasks, len(tasks)))
+    order = in_turns(tuple(task.kind for task in tasks), config.seed)
+    return [tasks[place] for place in order[: evaluation.tasks]]
 
 
 def _model(config: RunConfig, language: Language, host: Host, say: Callable[[str], None]) -> Path:

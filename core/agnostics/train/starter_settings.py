@@ -17,7 +17,7 @@ class StarterSettings:
     steps: int = 440
     batch: int = 24
     learning_rate: float = 3e-3
-    right_share: float = 0.22
+    right_share: float = 0.18
     wrong: int = 6
     """Wrong programs of each kind."""
 
