@@ -156,7 +156,7 @@ def test_closing_a_slot_removes_its_container(
     assert engine.containers.get(name).status == "running"
     slot.close()
     slot.close()
-    assert removed_within(30, engine, name)
+    assert removed_within(60, engine, name)
 
 
 def test_killed_container_closes_the_connection(slot: DockerSlot, engine: docker.DockerClient) -> None:
@@ -184,7 +184,7 @@ def test_container_of_a_killed_owner_goes_by_itself(engine: docker.DockerClient)
     finally:
         owner.kill()
         owner.communicate(timeout=10)
-    assert gone_within(10, engine, owner.pid)
+    assert gone_within(60, engine, owner.pid)
 
 
 def test_leftovers_of_dead_owners_are_removed_and_those_of_living_ones_stay(

@@ -48,7 +48,7 @@ def _descendants(command: bytes, of: int | None) -> set[int]:
     return {pid for pid in found if descends(pid)}
 
 
-def wait_until(holds: Callable[[], bool], seconds: float = 10.0) -> bool:
+def wait_until(holds: Callable[[], bool], seconds: float = 60.0) -> bool:
     deadline = time.monotonic() + seconds
     while not holds() and time.monotonic() < deadline:
         time.sleep(0.01)

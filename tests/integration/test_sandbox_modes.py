@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 
+import agnostics
 import pytest
 from agnostics.errors import UsageError
 from agnostics.language import Language
@@ -57,12 +62,23 @@ TAMPER = (
 )
 
 
+@pytest.fixture
+def public_copy() -> Iterator[Path]:
+    """A copy of the package that every user can reach, wherever this checkout lies."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        shutil.copytree(Path(agnostics.__file__).parent, Path(folder) / "agnostics")
+        yield Path(folder)
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become an ordinary user")
-def test_an_ordinary_user_gets_the_same_verdicts_and_is_told_what_is_not_enforced() -> None:
+def test_an_ordinary_user_gets_the_same_verdicts_and_is_told_what_is_not_enforced(public_copy: Path) -> None:
     programs = ["print(io.read('n') + 1)", "while true do end", "print(1)", TAMPER]
     programs += ["local t = {} for i = 1, 1e9 do t[i] = ('x'):rep(1e5) .. i end"]
     programs += ["require('ffi').cdef('int kill(int, int);') require('ffi').C.kill(-1, 9) print(42)"]
-    done = subprocess.run([sys.executable, "-c", ORDINARY, *programs], capture_output=True, text=True, timeout=60)
+    environment = {**os.environ, "PYTHONPATH": str(public_copy)}
+    command = [sys.executable, "-c", ORDINARY, *programs]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
     verdicts = [line.split()[0] for line in done.stdout.splitlines()]
     assert verdicts == ["accepted", "time_limit", "wrong_answer", "accepted", "memory_limit", "accepted"], done.stderr
     assert {line.split()[-1] for line in done.stdout.splitlines()} == {"memory,processes"}
