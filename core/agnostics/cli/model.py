@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from pathlib import Path
 
 import click
 
+from agnostics.cli.libraries import settle_libraries
 from agnostics.cli.output import print_json, words
 from agnostics.errors import MissingRequirement, UsageError
 
@@ -47,8 +47,7 @@ def _bootstrap(language: str, seed: int, sandbox: str) -> Path:
 
     host = load_host()
     found, (dataset, _) = host.language(language), host.dataset("starter")
-    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
-    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    settle_libraries()
     try:
         from agnostics.train.bootstrap import bootstrap
 

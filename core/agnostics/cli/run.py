@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
+from agnostics.cli.libraries import settle_libraries
 from agnostics.cli.output import print_json, words
 from agnostics.errors import MissingRequirement, UsageError, unknown
 
@@ -18,15 +18,6 @@ if TYPE_CHECKING:
     from agnostics.train.config import RunConfig
     from agnostics.train.heldout import Score
     from agnostics.train.journal import Summary
-
-
-_ENVIRONMENT = {
-    "TORCH_CPP_LOG_LEVEL": "ERROR",
-    "TRANSFORMERS_VERBOSITY": "error",
-    "HF_HUB_DISABLE_PROGRESS_BARS": "1",
-    "TOKENIZERS_PARALLELISM": "false",
-    "OMP_WAIT_POLICY": "PASSIVE",  # threads that spin take the cores from the programs being verified
-}
 
 
 @click.command("run")
@@ -121,8 +112,7 @@ def _run_folder(resume: str, config: Path | None, settings: RunConfig) -> Path:
 
 def _import_training() -> Any:
     """The training session, with the libraries below it told to keep quiet, and not to spin while they wait."""
-    for name, value in _ENVIRONMENT.items():
-        os.environ.setdefault(name, value)
+    settle_libraries()
     try:
         import transformers
 
