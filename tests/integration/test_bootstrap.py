@@ -30,7 +30,7 @@ TINY = StarterSettings(hidden=48, layers=1, heads=2, intermediate=64, steps=2, b
 @pytest.fixture(scope="module")
 def corpus() -> Corpus:
     tasks = list(islice(Starter().tasks("train"), 10 * len(KINDS)))
-    return Corpus(load_host().language("lua"), tasks, right_share=0.18, wrong=6, seed=0)
+    return Corpus(load_host().language("lua"), tasks, right_share=0.10, wrong=6, seed=0)
 
 
 @pytest.fixture

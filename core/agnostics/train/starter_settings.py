@@ -14,10 +14,10 @@ class StarterSettings:
     layers: int = 4
     heads: int = 6
     intermediate: int = 512
-    steps: int = 440
+    steps: int = 800
     batch: int = 24
     learning_rate: float = 3e-3
-    right_share: float = 0.18
+    right_share: float = 0.10
     wrong: int = 6
     """Wrong programs of each kind."""
 
