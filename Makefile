@@ -2,7 +2,7 @@
 VENV ?= .venv
 AGN = $(VENV)/bin/agn
 
-.PHONY: run test lint bench fmt setup setup-test
+.PHONY: run test lint fmt setup setup-test
 
 run: setup ; $(AGN) run examples/starter-lua.toml $(ARGS)
 test: setup-test lint ; $(VENV)/bin/pytest $(ARGS)

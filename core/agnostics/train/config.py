@@ -99,7 +99,7 @@ class RunConfig(Frozen):
     seed: int = 0
     """Decides the order of tasks and every token sampled."""
     sandbox: str = "auto"
-    """The sandbox mode: auto, docker, bubblewrap, process or ray://..."""
+    """The sandbox mode: auto, docker, bubblewrap or process"""
     store: str | None = None
     """The results database, as a SQLAlchemy URL; a SQLite file in the user's data folder where it is not given."""
     output: str | None = None
