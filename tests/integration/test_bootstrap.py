@@ -100,7 +100,7 @@ def test_the_model_is_taught_the_answer_and_nothing_else(starter_model: Path) ->
     assert taught == [example.answer + "<|im_end|>" for example in examples]
 
 
-def test_about_a_quarter_of_what_the_model_is_shown_is_right(corpus: Corpus) -> None:
+def test_most_of_what_the_model_is_shown_is_wrong_but_not_all(corpus: Corpus) -> None:
     lua = load_host().language("lua")
     tasks = {lua.prompt_for(task): task for task in Starter().tasks("train")}
     with Verifier("bubblewrap", 2) as verifier:
@@ -108,4 +108,4 @@ def test_about_a_quarter_of_what_the_model_is_shown_is_right(corpus: Corpus) -> 
         programs = [(example.answer.split("\n", 1)[1].removesuffix("```"), tasks[example.prompt]) for example in shown]
         futures = [verifier.submit(lua, program, task) for program, task in programs]
         right = sum(future.result(timeout=300).accepted for future in futures) / len(futures)
-    assert 0.15 < right < 0.35
+    assert 0.08 < right < 0.25
