@@ -11,9 +11,8 @@ from typing import Self, TypeVar
 from agnostics.errors import unknown
 from agnostics.language import Language
 from agnostics.sandbox.jobs import checker_job, compile_result, encoded, job_for, result_of
-from agnostics.sandbox.pool import Pool
 from agnostics.sandbox.protocol import Answer, Outcome
-from agnostics.sandbox.select import choose_backend
+from agnostics.sandbox.select import open_pool
 from agnostics.task import Checker, Task
 from agnostics.verification import TestResult, Verdict, Verification, overall
 
@@ -30,13 +29,13 @@ class Verifier:
     def __init__(
         self, sandbox: str = "auto", slots: int | None = None, languages: Mapping[str, Language] | None = None
     ) -> None:
-        self._pool = Pool(choose_backend(sandbox), slots)
+        self._pool = open_pool(sandbox, slots)
         self._languages = languages or {}
 
     @property
     def mode(self) -> str:
         """The isolation mode in use."""
-        return self._pool.backend.mode
+        return self._pool.mode
 
     @property
     def slots(self) -> int:
@@ -163,7 +162,7 @@ class _Request:
                 verdict=verdict,
                 tests=tuple(results or ()),
                 compile=compile_result(answer.compile) if answer.compile else None,
-                sandbox=self.mode,
+                sandbox=answer.sandbox or self.mode,
                 attempts=answer.attempts,
                 wall_ms=round((time.monotonic() - self.started) * 1000, 3),
                 unenforced=answer.unenforced,

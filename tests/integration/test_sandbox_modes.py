@@ -14,7 +14,7 @@ import agnostics
 import pytest
 from agnostics.errors import UsageError
 from agnostics.language import Language
-from agnostics.sandbox.select import choose_backend
+from agnostics.sandbox.modes import choose_backend
 from agnostics.task import LimitOverrides, Task, Test
 from agnostics.verify import Verifier
 

@@ -63,7 +63,7 @@ def build(names: tuple[str, ...]) -> int:
 
 @command.command()
 @click.argument("name")
-@click.option("--sandbox", default="auto", show_default=True, help="auto, docker, bubblewrap or process.")
+@click.option("--sandbox", default="auto", show_default=True, help="auto, docker, bubblewrap, process or ray://…")
 @json_option
 def check(name: str, sandbox: str, as_json: bool) -> int:
     """Run right and wrong programs of a language on starter tasks; exit status 1 where a verdict is not as due."""

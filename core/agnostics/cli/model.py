@@ -22,7 +22,7 @@ def command() -> None:
 @click.option("--language", required=True, help="A language's name, or a YAML file.")
 @click.option("--seed", default=0, show_default=True, help="Decides weights, examples and their order.")
 @click.option("--output", type=click.Path(path_type=Path), help="Copy the model to this folder, which must be new.")
-@click.option("--sandbox", default="auto", show_default=True, help="auto, docker, bubblewrap or process")
+@click.option("--sandbox", default="auto", show_default=True, help="auto, docker, bubblewrap, process or ray://…")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 def bootstrap(language: str, seed: int, output: Path | None, sandbox: str, as_json: bool) -> None:
     """Train a small model from scratch on a language's reference programs.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @click.option("--dataset", help="A data set's name, adapter:source, or a file.")
 @click.option("--steps", type=int, help="Training steps.")
 @click.option("--resume", metavar="RUN", help="Go on with a run: its id, or its folder.")
-@click.option("--sandbox", help="auto, docker, bubblewrap or process")
+@click.option("--sandbox", help="auto, docker, bubblewrap, process or ray://…")
 @click.option("--store", help="The results database, as a SQLAlchemy URL.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 def command(config: Path | None, overrides: tuple[str, ...], resume: str | None, as_json: bool, **options: Any) -> int:

@@ -28,7 +28,7 @@ IN_FLIGHT_PER_SLOT = 128
 
 @click.command(name="verify")
 @click.argument("file", type=click.File("rb"), default="-")
-@click.option("--sandbox", default="auto", show_default=True, help="auto, docker, bubblewrap or process.")
+@click.option("--sandbox", default="auto", show_default=True, help="auto, docker, bubblewrap, process or ray://…")
 @click.option("--slots", type=click.IntRange(min=1), help="Programs that run at once; one per processor if not given.")
 def command(file: BinaryIO, sandbox: str, slots: int | None) -> int:
     """Verify a stream of programs: one JSON object per line in, one per line out, as each is decided."""

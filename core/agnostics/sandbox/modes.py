@@ -10,6 +10,7 @@ from agnostics.sandbox.backend import Backend
 log = logging.getLogger("agnostics")
 
 MODES = ("auto", "docker", "bubblewrap", "process")
+HINTS = (*MODES, "ray://auto")
 
 
 def choose_backend(mode: str = "auto") -> Backend:
@@ -18,7 +19,7 @@ def choose_backend(mode: str = "auto") -> Backend:
     Raises UsageError for an unknown mode and MissingRequirement where the mode does not work here.
     """
     if mode not in MODES:
-        raise unknown("sandbox", mode, MODES)
+        raise unknown("sandbox", mode, HINTS)
     if mode == "auto":
         return _best()
     if mode == "process":

@@ -24,7 +24,9 @@ from agnostics.errors import AgnosticsError, MissingRequirement
 from agnostics.language import Language
 from agnostics.sandbox.backend import Backend, Slot
 from agnostics.sandbox.protocol import Answer, Job, decode
+from agnostics.sandbox.room import Room
 from agnostics.sandbox.slots import Ticket, Worker
+from agnostics.sandbox.suspects import Suspects, is_suspect
 
 log = logging.getLogger("agnostics")
 
@@ -35,6 +37,8 @@ STARTS = 6
 FIRST_PAUSE_S = 0.25
 """The pause after a first failed start; it doubles with each, so that a restarted engine is waited for (8 s in all)."""
 QUEUE_PER_SLOT = 64
+REST_S = 0.01
+"""How long the pool's thread leaves the processors alone while every slot has more than that to do."""
 PATIENCE_S = 1.0
 """How long work in a language without a slot waits before a slot of another language makes way."""
 
@@ -48,12 +52,13 @@ class Pool:
     """Runs jobs in slots of one isolation mode. A context manager; `close` ends everything in it."""
 
     def __init__(self, backend: Backend, slots: int | None = None) -> None:
-        self.backend = backend
+        self._backend = backend
         self.size = slots or available_cores()
-        self._room = threading.BoundedSemaphore(QUEUE_PER_SLOT * self.size)
+        self._room = Room(QUEUE_PER_SLOT * self.size)
         self._inbox: deque[Callable[[], None]] = deque()
         self._waiting: defaultdict[str, deque[Ticket]] = defaultdict(deque)
         self._waiting_since: dict[str, float] = {}
+        self._suspects = Suspects()
         self._workers: list[Worker] = []
         self._starting: defaultdict[str, int] = defaultdict(int)
         self._failures: defaultdict[str, int] = defaultdict(int)
@@ -62,6 +67,7 @@ class Pool:
         self._closed = False
         self._door = threading.Lock()
         self._selector = selectors.DefaultSelector()
+        self._rung = False
         self._bell, self._ringer = socket.socketpair()
         self._bell.setblocking(False)
         self._ringer.setblocking(False)
@@ -70,6 +76,11 @@ class Pool:
         self._thread = threading.Thread(target=self._run, name="agnostics-pool", daemon=True)
         self._thread.start()
         atexit.register(self.close)
+
+    @property
+    def mode(self) -> str:
+        """The isolation mode in use."""
+        return self._backend.mode
 
     def __enter__(self) -> Self:
         return self
@@ -80,9 +91,9 @@ class Pool:
     def submit(self, language: Language, job: Job) -> Future[Answer]:
         """Queue a job; waits while the queue is full. Raises AgnosticsError once the pool is closed."""
         ticket = Ticket(language, job, Future())
-        while not self._room.acquire(timeout=1):
+        while not self._room.enter(timeout_s=1):
             self._refuse_if_closed()
-        ticket.future.add_done_callback(lambda _: self._room.release())
+        ticket.future.add_done_callback(lambda _: self._room.leave())
         self._post(lambda: self._enqueue(ticket))
         return ticket.future
 
@@ -102,7 +113,7 @@ class Pool:
         self._ring()
         self._thread.join(timeout=60)
         self._executor.shutdown(wait=True)
-        self.backend.close()
+        self._backend.close()
         for end in (self._bell, self._ringer):
             end.close()
 
@@ -116,8 +127,10 @@ class Pool:
         self._ring()
 
     def _ring(self) -> None:
-        with suppress(BlockingIOError):
-            self._ringer.send(b"\0")
+        if not self._rung:
+            self._rung = True
+            with suppress(OSError):
+                self._ringer.send(b"\0")
 
     def _refuse_if_closed(self) -> None:
         if self._closed:
@@ -125,6 +138,8 @@ class Pool:
 
     def _run(self) -> None:
         while not self._closed:
+            if self._may_rest():
+                time.sleep(REST_S)
             for key, events in self._selector.select(self._pause_s()):
                 self._serve(key.data, events)
             while self._inbox:
@@ -133,17 +148,21 @@ class Pool:
             self._schedule()
         self._end()
 
+    def _may_rest(self) -> bool:
+        """Whether every slot has work for a while: then several answers are taken at one go."""
+        return bool(self._workers) and min(worker.busy_s for worker in self._workers) >= 2 * REST_S
+
     def _pause_s(self) -> float:
         now = time.monotonic()
         deadlines = [worker.deadline for worker in self._workers]
-        deadlines += self._retry_at.values()
+        deadlines += [*self._retry_at.values(), self._suspects.deadline]
         deadlines += [since + PATIENCE_S for key, since in self._waiting_since.items() if not self._count(key)]
         return min(max(0.01, min(deadlines, default=now + 60) - now), 60)
 
     def _serve(self, worker: Worker | None, events: int) -> None:
         if worker is None:
-            with suppress(BlockingIOError):
-                self._bell.recv(4096)
+            self._bell.recv(4096)
+            self._rung = False
             return
         try:
             if events & selectors.EVENT_WRITE:
@@ -160,14 +179,17 @@ class Pool:
         ticket.attempts += 1
         if answer.error is None:
             self._failures.pop(worker.key, None)
-            answer = replace(answer, attempts=ticket.attempts, unenforced=worker.slot.unenforced)
+            if not ticket.alone and is_suspect(ticket.job, answer):
+                self._suspects.add(ticket)
+                return
+            answer = replace(answer, attempts=ticket.attempts, unenforced=worker.slot.unenforced, sandbox=self.mode)
             ticket.future.set_result(answer)
             return
         worker.leaving = True
         self._again_or_give_up(ticket, answer.error)
 
     def _again_or_give_up(self, ticket: Ticket, error: str) -> None:
-        if ticket.attempts < ATTEMPTS:
+        if ticket.attempts < ATTEMPTS + ticket.alone:
             self._enqueue(ticket, first=True)
         else:
             ticket.future.set_result(Answer(error=error, attempts=ticket.attempts))
@@ -213,7 +235,7 @@ class Pool:
     def _schedule(self) -> None:
         for worker in [w for w in self._workers if w.idle and (w.leaving or w.worn)]:
             self._discard(worker)
-        for key in sorted(self._waiting, key=lambda key: (self._count(key) > 0, self._waiting_since[key])):
+        for key in self._servable():
             self._feed(key)
             if self._waiting[key]:
                 self._grow(key)
@@ -222,13 +244,27 @@ class Pool:
             self._waiting_since.pop(key, None)
             self._retry_at.pop(key, None)
 
+    def _servable(self) -> list[str]:
+        """The languages whose work may begin now, those without a slot first; none but a suspect's in its turn."""
+        if suspect := self._suspects.running:
+            return [suspect.key]
+        if self._suspects.tickets and (self._suspects.deadline < time.monotonic() or not any(self._waiting.values())):
+            if not all(worker.idle for worker in self._workers):
+                return []
+            suspect = self._suspects.take_first()
+            self._enqueue(suspect, first=True)
+            return [suspect.key]
+        return sorted(self._waiting, key=lambda key: (self._count(key) > 0, self._waiting_since[key]))
+
     def _feed(self, key: str) -> None:
         """Hand out waiting tickets, one to each slot before any gets a second."""
         queue = self._waiting[key]
         while queue:
             workers = [w for w in self._workers if w.key == key and w.has_room]
             worker = min(workers, key=lambda w: len(w.tickets), default=None)
-            if worker is None or (worker.tickets and len(queue) <= self._count(key)):
+            if worker is None or (worker.tickets and len(queue) <= len(worker.tickets) * self._count(key)):
+                return
+            if self._suspects.running not in {None, queue[0]}:
                 return
             if worker.limits != queue[0].limits:
                 if worker.idle:
@@ -300,7 +336,7 @@ class Pool:
                 self._add(Worker(key, slot))
 
         self._starting[key] += 1
-        self._background(lambda: self.backend.start(language), done)
+        self._background(lambda: self._backend.start(language), done)
 
     def _add(self, worker: Worker) -> None:
         self._workers.append(worker)
@@ -327,8 +363,7 @@ class Pool:
         def finish(future: Future[Any]) -> None:
             error = future.exception()
             self._inbox.append(lambda: then(None if error else future.result(), error))
-            with suppress(OSError):
-                self._ringer.send(b"\0")
+            self._ring()
 
         if self._closed:
             act()
@@ -341,7 +376,7 @@ class Pool:
         while self._inbox:
             self._inbox.popleft()()
         unfinished = [ticket for worker in self._workers for ticket in worker.tickets]
-        unfinished += [ticket for queue in self._waiting.values() for ticket in queue]
+        unfinished += [ticket for queue in self._waiting.values() for ticket in queue] + self._suspects.tickets
         for ticket in unfinished:
             ticket.future.set_exception(AgnosticsError("the sandbox was closed before this program was verified"))
         for worker in self._workers:

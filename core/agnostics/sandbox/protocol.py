@@ -79,6 +79,8 @@ class Answer:
     tests: list[Outcome] = field(default_factory=list)
     attempts: int = 1
     unenforced: tuple[str, ...] = ()
+    sandbox: str = ""
+    """The isolation mode that it ran in."""
 
 
 def encode(job: Job) -> bytearray:

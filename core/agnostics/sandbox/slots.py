@@ -12,8 +12,10 @@ from agnostics.language import Language
 from agnostics.sandbox.backend import Slot
 from agnostics.sandbox.protocol import Answer, Job, encode, limit_data, split
 
-DEPTH = 2
-"""Jobs in a harness's hands: one runs while the next waits in its socket."""
+LEAST_DEPTH, MOST_DEPTH = 2, 32
+"""Jobs in a harness's hands: one runs while the next wait in its socket."""
+IN_HAND_S = 0.05
+"""Short jobs are handed out ahead for about this long, so that the pool's thread need not wake for each."""
 PROGRAMS = 2000
 """Programs after which a slot is replaced by a fresh one."""
 WATCHDOG_EXTRA_S = 30.0
@@ -30,26 +32,19 @@ class Ticket:
     job: Job
     future: Future[Answer]
     frame: bytearray = field(init=False)
+    key: str = field(init=False)
+    """What a slot must be made for to take this job."""
+    limits: tuple[int, int] = field(init=False)
+    """The slot's memory (MiB), with room for the streams, and its processes: what program and compiler need."""
     attempts: int = 0
+    alone: bool = False
+    """Whether it is to run while nothing else does (suspects.py)."""
 
     def __post_init__(self) -> None:
         self.frame = encode(self.job)
+        self.key = slot_key(self.language)
+        self.limits = _slot_limits(self.job, len(self.frame))
         self.future.set_running_or_notify_cancel()
-
-    @property
-    def key(self) -> str:
-        """What a slot must be made for to take this job."""
-        return slot_key(self.language)
-
-    @property
-    def limits(self) -> tuple[int, int]:
-        """The slot's memory (MiB), with room for the streams, and its processes: what program and compiler need."""
-        job = self.job
-        compiles = job.compile is not None
-        streams_mb = (2 * len(self.frame) + 2 * job.output_bytes) >> 20
-        room_mb = _OWN_MB + -(-streams_mb // 32) * 32
-        memory_mb = max(job.memory_mb, job.compile_mb) if compiles else job.memory_mb
-        return memory_mb + room_mb, max(job.processes, 64) if compiles else job.processes
 
     @property
     def patience_s(self) -> float:
@@ -70,6 +65,14 @@ def slot_key(language: Language) -> str:
     return f"{language.name}\n{language.container.base_image}\n{language.image_instructions()}"
 
 
+def _slot_limits(job: Job, frame_bytes: int) -> tuple[int, int]:
+    compiles = job.compile is not None
+    streams_mb = (2 * frame_bytes + 2 * job.output_bytes) >> 20
+    room_mb = _OWN_MB + -(-streams_mb // 32) * 32
+    memory_mb = max(job.memory_mb, job.compile_mb) if compiles else job.memory_mb
+    return memory_mb + room_mb, max(job.processes, 64) if compiles else job.processes
+
+
 class Worker:
     """A running slot with its tickets in hand, in order; the first is being worked on."""
 
@@ -82,6 +85,8 @@ class Worker:
         self.leaving = False
         self.programs = 0
         self.deadline = float("inf")
+        self.pace_s = IN_HAND_S
+        self._begun = 0.0
         self._out = bytearray()
         self._in = bytearray()
         slot.connection.setblocking(False)
@@ -96,7 +101,17 @@ class Worker:
 
     @property
     def has_room(self) -> bool:
-        return len(self.tickets) < DEPTH and not (self.adjusting or self.leaving or self.worn)
+        return len(self.tickets) < self.depth and not (self.adjusting or self.leaving or self.worn)
+
+    @property
+    def depth(self) -> int:
+        """How many jobs it may hold at once."""
+        return max(LEAST_DEPTH, min(MOST_DEPTH, int(IN_HAND_S / self.pace_s)))
+
+    @property
+    def busy_s(self) -> float:
+        """About how long it will be busy with the jobs in hand, the one that runs left out."""
+        return (len(self.tickets) - 1) * self.pace_s
 
     @property
     def sending(self) -> bool:
@@ -135,8 +150,10 @@ class Worker:
     def take_first(self) -> Ticket:
         """The ticket that an answer belongs to: the oldest."""
         ticket = self.tickets.popleft()
+        self.pace_s += (time.monotonic() - self._begun - self.pace_s) / 8
         self._watch_first()
         return ticket
 
     def _watch_first(self) -> None:
-        self.deadline = time.monotonic() + self.tickets[0].patience_s if self.tickets else float("inf")
+        self._begun = time.monotonic()
+        self.deadline = self._begun + self.tickets[0].patience_s if self.tickets else float("inf")

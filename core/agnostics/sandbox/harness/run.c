@@ -123,11 +123,11 @@ static enum verdict judge(const struct watch *watch, const struct outcome *outco
     return outcome->exit_code != 0 ? RUNTIME_ERROR : ACCEPTED;
 }
 
-static void record(struct outcome *outcome, int status, const struct rusage *usage, uint64_t wall_us) {
+static void record(struct outcome *outcome, int status, uint64_t cpu_us, uint64_t peak_kb, uint64_t wall_us) {
     outcome->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     outcome->signal = WIFSIGNALED(status) ? WTERMSIG(status) : -1;
-    outcome->cpu_us = cpu_of(usage);
-    outcome->peak_kb = (uint64_t)usage->ru_maxrss;
+    outcome->cpu_us = cpu_us;
+    outcome->peak_kb = peak_kb;
     outcome->wall_us = wall_us;
 }
 
@@ -141,7 +141,7 @@ static void finish(struct watch *watch, struct outcome *outcome) {
     }
     close(watch->pidfd);
     kill_everything();
-    record(outcome, status, &usage, wall_us);
+    record(outcome, status, largest(cpu_of(&usage), watch->cpu_us), (uint64_t)usage.ru_maxrss, wall_us);
     outcome->verdict = judge(watch, outcome);
 }
 

@@ -32,8 +32,10 @@ static void kill_children(void) {
     if (children) fclose(children);
 }
 
-/* Kill every process but our own. In a pid namespace that is one call, which no fork can outrun. */
+/* Kill every process but our own. In a pid namespace that is one call, which no fork can outrun; and not even that
+ * where nobody is our child, for whoever lives there descends from one. */
 void kill_everything(void) {
+    if (settings.namespaced && waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD) return;
     do {
         if (settings.namespaced) kill(-1, SIGKILL);
         else kill_children();

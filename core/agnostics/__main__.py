@@ -1,0 +1,5 @@
+"""`python -m agnostics` is `agn`."""
+
+from agnostics.cli import main
+
+main()

@@ -1,0 +1,82 @@
+"""More programs than processors: verdicts are those of an idle machine."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+
+import pytest
+from agnostics.language import Language
+from agnostics.task import LimitOverrides, Task, Test
+from agnostics.verification import Verification
+from agnostics.verify import Verifier
+
+NOW_C = """
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec + t.tv_nsec / 1e9;
+}
+int main() {
+    double begun = now();
+    printf("%f ", begun), fflush(stdout);
+    WORK
+    printf("%f", now());
+}
+"""
+SLEEPER = NOW_C.replace("WORK", "for (;;) pause();")
+WORKER = NOW_C.replace("WORK", "clock_t begun_cpu = clock(); while (clock() - begun_cpu < CLOCKS_PER_SEC / 10);")
+ANY = Task(id="any", tests=(Test(input="", output="0"),), limits=LimitOverrides(run_s=0.5))
+OVERLOAD = 8
+"""Slots on two processors."""
+
+
+def times(verification: Verification) -> list[float]:
+    return [float(text) for text in verification.tests[0].stdout.split()]
+
+
+def test_who_ran_out_of_time_without_computing_is_run_again_alone(mode: str, languages: dict[str, Language]) -> None:
+    with Verifier(mode, 4) as verifier:
+        workers = [verifier.submit(languages["c"], WORKER, ANY) for _ in range(10)]
+        sleeper = verifier.submit(languages["c"], SLEEPER, ANY).result(timeout=120)
+        workers += [verifier.submit(languages["c"], WORKER, ANY) for _ in range(10)]
+        done = [future.result(timeout=120) for future in workers]
+    assert (sleeper.verdict, sleeper.attempts) == ("time_limit", 2)
+    begun = times(sleeper)[0]
+    assert {one.attempts for one in done} == {1}
+    assert not [one for one in map(times, done) if one[0] < begun + 0.5 and one[1] > begun]
+
+
+def test_who_computed_for_the_whole_limit_is_not_run_again(mode: str, languages: dict[str, Language]) -> None:
+    with Verifier(mode, 1) as verifier:
+        done = verifier.verify(languages["lua"], "while true do end", ANY)
+    assert (done.verdict, done.attempts) == ("time_limit", 1)
+
+
+def test_work_that_keeps_coming_is_held_back_for_a_suspect_at_last(
+    languages: dict[str, Language], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agnostics.sandbox.suspects.PATIENCE_S", 0.5)
+    with Verifier("bubblewrap", 1) as verifier:
+        sleeper = verifier.submit(languages["c"], SLEEPER, ANY)
+        behind = [verifier.submit(languages["c"], WORKER, ANY) for _ in range(40)]
+        assert sleeper.result(timeout=120).attempts == 2
+        assert not all(future.done() for future in behind)
+
+
+def test_right_programs_stay_right_on_four_times_as_many_slots_as_processors(
+    mode: str, languages: dict[str, Language]
+) -> None:
+    right = "local n = io.read('n') local s = 0 for i = 1, 3e7 do s = (s + i) % 7 end print(n)"
+    evil = ["while true do end", "local t = {} while true do t[#t + 1] = ('x'):rep(1e6) end", "error('x')"]
+    task = Task(id="n", tests=(Test(input="5", output="5"),) * 2, limits=LimitOverrides(run_s=1.0, memory_mb=128))
+    programs = [right, right, right, *evil] * 10
+    with Verifier(mode, OVERLOAD) as verifier:
+        futures: list[Future[Verification]] = [verifier.submit(languages["lua"], one, task) for one in programs]
+        found = [str(future.result(timeout=300).verdict) for future in futures]
+    assert {found[i] for i in range(len(found)) if i % 6 < 3} == {"accepted"}
+    assert found[3::6] == ["time_limit"] * 10
+    assert found[4::6] == ["memory_limit"] * 10
+    assert found[5::6] == ["runtime_error"] * 10
