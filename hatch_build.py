@@ -1,4 +1,4 @@
-"""Builds the sandbox's harness, a static binary for each processor, into the wheel."""
+"""Builds the sandbox's harness, and what it is measured against, into the wheel: static, for each processor."""
 
 from __future__ import annotations
 
@@ -12,26 +12,30 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 ROOT = Path(__file__).parent
-SANDBOX = ROOT / "core" / "agnostics" / "sandbox"
+CORE = ROOT / "core" / "agnostics"
+HARNESS = CORE / "sandbox" / "harness"
+BARE = [CORE / "bench" / "bare.c", *(HARNESS / name for name in ("compare.c", "frames.c", "harness.h"))]
+PROGRAMS = {"harness": sorted(HARNESS.glob("*.[ch]")), "bare": BARE}
 PROCESSORS = ("x86_64", "aarch64")
 FLAGS = ("-static", "-Os", "-s", "-std=gnu11", "-Wall", "-Wextra", "-Werror")
 
 
 class HarnessBuildHook(BuildHookInterface[Any]):
-    """Compiles `sandbox/harness/*.c` into `sandbox/bin/harness-PROCESSOR`, unless that is as new as they are."""
+    """Compiles each program into `sandbox/bin/PROGRAM-PROCESSOR`, unless that is as new as its sources."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
         if self.target_name != "wheel":
             return
-        for processor in PROCESSORS:
-            build(processor)
+        for program in PROGRAMS:
+            for processor in PROCESSORS:
+                build(program, processor)
 
 
-def build(processor: str) -> Path:
-    """The harness for `processor`, compiled if its sources have changed."""
-    binary = SANDBOX / "bin" / f"harness-{processor}"
+def build(program: str, processor: str) -> Path:
+    """`program` for `processor`, compiled if its sources have changed."""
+    binary = CORE / "sandbox" / "bin" / f"{program}-{processor}"
     stamp = ROOT / "build" / f"{binary.name}.sources"
-    sources = sorted((SANDBOX / "harness").glob("*.[ch]"))
+    sources = PROGRAMS[program]
     key = _key(sources)
     if binary.exists() and stamp.exists() and stamp.read_text(encoding="ascii") == key:
         return binary
@@ -59,5 +63,6 @@ def _compile(processor: str, sources: list[Path], binary: Path) -> None:
 
 
 if __name__ == "__main__":
-    for name in PROCESSORS:
-        print(build(name))
+    for program in PROGRAMS:
+        for processor in PROCESSORS:
+            print(build(program, processor))

@@ -13,6 +13,7 @@ import click
 from agnostics.errors import AgnosticsError, unknown
 
 COMMANDS = {
+    "bench": "Measure the parts against what the machine can do.",
     "datasets": "List and show dataset adapters.",
     "db": "Check and upgrade the results database.",
     "doctor": "Say what is here, what is missing and how to mend it.",

@@ -1,0 +1,110 @@
+"""The sandbox against the bare machine, and against a container per program."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agnostics.bench.contenders import Bare, ContainerPerProgram, Contender, Stream
+from agnostics.bench.latency import latencies
+from agnostics.bench.measure import Rates, measure
+from agnostics.bench.workload import make_workload
+from agnostics.errors import MissingRequirement
+from agnostics.language import Language
+from agnostics.sandbox.doctor import missing_tools
+from agnostics.sandbox.pool import available_cores
+from agnostics.task import Task
+
+MODES = ("docker", "bubblewrap")
+NAMES = ("bare", *MODES, "docker_run")
+
+
+@dataclass(frozen=True)
+class Ring:
+    """Who takes part: the modes that work here for the language, and what its image is called, if there is one."""
+
+    modes: tuple[str, ...]
+    image: str | None
+    here: bool
+    """Whether the toolchain is on this machine; where not, the bare limit runs in the image."""
+
+    def contenders(self, slots: int) -> list[Contender]:
+        """The bare limit and the modes."""
+        return [Bare(slots, self.bare_image), *(Stream(mode, slots) for mode in self.modes)]
+
+    def all_contenders(self, slots: int) -> list[Contender]:
+        """The same, and a container per program where there can be one."""
+        return [*self.contenders(slots), *([ContainerPerProgram(self.image, slots)] if self.image else [])]
+
+    @property
+    def bare_image(self) -> str | None:
+        """The image that the bare limit runs in, where it has to."""
+        return None if self.here else self.image
+
+
+def compare_sandbox(language: Language, tasks: Sequence[Task], slots: int) -> dict[str, Any]:
+    """The report of `agn bench sandbox`. Rates are programs per second; ratios are of rates in the same round.
+
+    Raises MissingRequirement where programs of `language` cannot be run here in either mode.
+    """
+    ring = _ring(language)
+    one, ten = make_workload(language, tasks, tests=1), make_workload(language, tasks, tests=10)
+    cores = available_cores()
+    single = measure(one, ring.all_contenders(slots), slots)
+    tenfold = measure(ten, ring.all_contenders(slots), slots)
+    growth = {count: measure(ten, ring.contenders(count), count) for count in _sizes(cores)}
+    return {
+        "language": language.name,
+        "slots": slots,
+        "cores": cores,
+        **{f"{name}_per_s": _rounded(tenfold.per_s(name)) for name in NAMES},
+        **{f"{mode}_over_bare": _rounded(tenfold.over(mode, "bare")) for mode in MODES},
+        "docker_over_docker_run": _rounded(single.over("docker", "docker_run")),
+        "one_test": _table(single, 1, min(slots, cores)),
+        "ten_tests": _table(tenfold, 10, min(slots, cores)),
+        "by_slots": [{"slots": count, **_table(rates, 10, min(count, cores))} for count, rates in growth.items()],
+        "latency_ms": latencies(one, ring.modes, ring.bare_image),
+    }
+
+
+def _ring(language: Language) -> Ring:
+    image, here = _image(language), not missing_tools(language)
+    modes = (*(["docker"] if image else []), *(["bubblewrap"] if here and shutil.which("bwrap") else []))
+    if not modes:
+        raise MissingRequirement(f"no sandbox can run {language.name} here; run: agn doctor")
+    return Ring(tuple(modes), image if shutil.which("docker") else None, here)
+
+
+def _image(language: Language) -> str | None:
+    from agnostics.sandbox.engine import connect
+    from agnostics.sandbox.images import ensure_image
+
+    try:
+        return ensure_image(connect(), language, lambda _: None)
+    except MissingRequirement:
+        return None
+
+
+def _sizes(cores: int) -> Iterable[int]:
+    """One slot, as many as there are cores, and twice as many."""
+    return sorted({1, cores, 2 * cores})
+
+
+def _table(rates: Rates, tests: int, cores: int) -> dict[str, dict[str, float | None]]:
+    return {name: _row(rates, name, tests, cores) for name in NAMES if rates.per_s(name)}
+
+
+def _row(rates: Rates, name: str, tests: int, cores: int) -> dict[str, float | None]:
+    per_s = rates.per_s(name) or 0.0
+    return {
+        "programs_per_s": _rounded(per_s),
+        "programs_per_s_per_core": _rounded(per_s / cores),
+        "tests_per_s_per_core": _rounded(per_s * tests / cores),
+        "over_bare": _rounded(rates.over(name, "bare")),
+    }
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.4g}")
