@@ -113,3 +113,22 @@ def test_check_of_a_language_that_cannot_run_here_is_one_line_and_status_3(
     path.write_text("prompt: p\nfilename: a.x\nexecute: no-such-toolchain a.x\nreference: {add: 'x'}\n")
     assert run(["languages", "check", str(path), "--sandbox", "bubblewrap"]) == 3
     assert "no-such-toolchain" in capsys.readouterr().err
+
+
+def test_check_counts_right_programs_that_are_refused_and_cheats_that_are_not(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["languages", "check", "lua", "--sandbox", "bubblewrap", "--json"]) == 0
+    (lua,) = json.loads(capsys.readouterr().out)["languages"]
+    assert lua["right"] == len(load_host().language("lua").reference)
+    assert lua["cheats"] > 4 * lua["right"]
+    assert (lua["false_negatives"], lua["false_positives"], lua["failed"]) == (0, 0, [])
+    assert run(["languages", "check", "lua", "--sandbox", "bubblewrap"]) == 0
+    assert f"false negatives in bubblewrap mode: 0 of {lua['right']} (0.00%)" in capsys.readouterr().out
+
+
+def test_check_fails_where_a_right_program_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "parrot.yaml"
+    path.write_text("prompt: p\nfilename: a.sh\nexecute: sh a.sh\nreference: {add: 'read a b; echo $((a + b + 1))'}\n")
+    assert run(["languages", "check", str(path), "--sandbox", "bubblewrap"]) == 1
+    assert "false negatives in bubblewrap mode: 1 of 1 (100.00%)" in capsys.readouterr().out

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from agnostics.language import Language
 from agnostics.task import Task, Test
+from agnostics.testing.cheats import MILLION, cheats_at, printing
 from agnostics.verification import Verdict, Verification
 from agnostics.verify import Verifier
 
@@ -25,17 +27,22 @@ class Claim:
     holds: bool
     found: str = ""
 
+    kind: Literal["right", "wrong", "cheat"] = "wrong"
+    """What was run: a right program, something that is none, or a program whose output only looks right."""
+
 
 @dataclass(frozen=True)
 class _Case:
+    kind: Literal["right", "wrong", "cheat"]
     text: str
+    language: Language
     program: str
     task: Task
     expected: frozenset[Verdict]
 
 
 def check_language(language: Language, tasks: Iterable[Task], verifier: Verifier) -> Iterator[Claim]:
-    """Try `language` on the first of `tasks` of each kind that it has a right program for.
+    """Try `language` on the first of `tasks` of each kind that it has a right program for, and cheat at the same tasks.
 
     Raises MissingRequirement where its programs cannot be run here.
     """
@@ -43,8 +50,12 @@ def check_language(language: Language, tasks: Iterable[Task], verifier: Verifier
     if not solvable:
         yield Claim("there is a right program for at least one task", False, "none in reference/")
         return
-    cases = [*(_right(language, task) for task in solvable), *_wrong(language, solvable[0])]
-    futures = [(case, verifier.submit(language, case.program, case.task)) for case in cases]
+    cases = [
+        *(_right(language, task) for task in solvable),
+        *_wrong(language, solvable[0]),
+        *_cheats(language, solvable),
+    ]
+    futures = [(case, verifier.submit(case.language, case.program, case.task)) for case in cases]
     for case, future in futures:
         yield _claim(case, future.result(timeout=ANSWER_S))
 
@@ -65,15 +76,25 @@ def _patient(task: Task) -> Task:
 
 
 def _right(language: Language, task: Task) -> _Case:
-    return _Case(f"the right program for {task.kind} is accepted", _reference(language, task), task, _only("accepted"))
+    text, program = f"the right program for {task.kind} is accepted", _reference(language, task)
+    return _Case("right", text, language, program, task, _only("accepted"))
 
 
 def _wrong(language: Language, task: Task) -> Iterator[_Case]:
     right = _reference(language, task)
     longer = task.model_copy(update={"tests": tuple(Test(input=t.input, output=f"{t.output}\n1") for t in task.tests)})
-    yield _Case("an answer that lacks a token is wrong", right, longer, _only("wrong_answer"))
-    yield _Case("garbage is refused", GARBAGE, task, REFUSED)
-    yield _Case("a blank answer is no program", "\n", task, _only("no_program"))
+    yield _Case("wrong", "an answer that lacks a token is wrong", language, right, longer, _only("wrong_answer"))
+    yield _Case("wrong", "garbage is refused", language, GARBAGE, task, REFUSED)
+    yield _Case("wrong", "a blank answer is no program", language, "\n", task, _only("no_program"))
+
+
+def _cheats(language: Language, tasks: Iterable[Task]) -> Iterator[_Case]:
+    for task in tasks:
+        for what, output, single in cheats_at(task):
+            shell, program = printing(language, output)
+            yield _Case("cheat", f"{what} at {task.kind} is wrong", shell, program, single, _only("wrong_answer"))
+    shell, program = printing(language, "1000001\n")
+    yield _Case("cheat", "an integer off by one in a million is wrong", shell, program, MILLION, _only("wrong_answer"))
 
 
 def _reference(language: Language, task: Task) -> str:
@@ -88,8 +109,8 @@ def _only(verdict: str) -> frozenset[Verdict]:
 
 def _claim(case: _Case, verification: Verification) -> Claim:
     if verification.verdict in case.expected:
-        return Claim(case.text, True)
-    return Claim(case.text, False, f"{verification.verdict}: {_reason(verification)}")
+        return Claim(case.text, True, kind=case.kind)
+    return Claim(case.text, False, f"{verification.verdict}: {_reason(verification)}", case.kind)
 
 
 def _reason(verification: Verification) -> str:
