@@ -2,10 +2,11 @@
 VENV ?= .venv
 AGN = $(VENV)/bin/agn
 
-.PHONY: run test lint fmt setup setup-test
+.PHONY: run test bench lint fmt setup setup-test
 
 run: setup ; $(AGN) run examples/starter-lua.toml $(ARGS)
 test: setup-test lint ; $(VENV)/bin/pytest $(ARGS)
+bench: setup-test ; $(VENV)/bin/python benchmarks/sandbox.py $(ARGS)
 lint: setup-test ; scripts/lint $(VENV)/bin
 fmt: setup-test ; $(VENV)/bin/ruff check --fix . ; $(VENV)/bin/ruff format .
 
