@@ -1,66 +1,215 @@
-"""What holds after every attack: the slot is as it was, and the next honest program is accepted at once."""
+"""What holds after every attack: the slot is as it was, the next honest program is at once accepted in it, and the one
+that ran beside it noticed nothing.
+
+The programs stand in `programs/`, each named after what it does, in the languages that can do it. C is compiled in the
+Fortran slot, which has its compiler.
+"""
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import pytest
 from agnostics.language import Language
+from agnostics.sandbox.pool import available_cores
 from agnostics.task import LimitOverrides, Task, Test
 from agnostics.verification import Verification
 from agnostics.verify import Verifier
 
-PROBE = r"""
-#include <dirent.h>
-#include <stdio.h>
-#include <string.h>
-static void list(const char *path, int processes) {
-    DIR *folder = opendir(path);
-    struct dirent *entry;
-    int count = 0;
-    while (folder && (entry = readdir(folder)))
-        if (processes ? entry->d_name[0] >= '0' && entry->d_name[0] <= '9' : entry->d_name[0] != '.' ||
-            strlen(entry->d_name) > 2) {
-            count++;
-            if (!processes && strcmp(entry->d_name, "prog") && strcmp(entry->d_name, "snippet.c"))
-                printf("%s/%s ", path, entry->d_name);
-        }
-    if (processes) printf("processes %d ", count);
-    if (folder) closedir(folder);
-}
-static void lines(const char *path) {
-    FILE *file = fopen(path, "r");
-    char line[1000];
-    int count = -1;
-    while (file && fgets(line, sizeof line, file)) count++;
-    if (count > 0) printf("%s %d ", path, count);
-}
-int main(void) {
-    list("/w", 0), list("/tmp", 0), list("/dev/shm", 0), list("/dev/mqueue", 0), list("/proc", 1);
-    lines("/proc/sysvipc/shm"), lines("/proc/sysvipc/sem"), lines("/proc/sysvipc/msg");
-}
-"""
-CLEAN = "processes 2"
-"""The harness and the probe itself; nothing in the folders."""
+PROGRAMS = Path(__file__).parent / "programs"
+LANGUAGES = {".c": "c", ".lua": "lua", ".f90": "fortran"}
+CLEAN = "2"
+"""What `is_it_clean` says of a slot that is."""
+HONEST = Task(id="honest", tests=(Test(input="", output="42"),), limits=LimitOverrides(run_s=1.0))
+PROBE = Task(id="probe", tests=(Test(input="", output=CLEAN),) * 3)
+ROOM_KB = 8 << 10
+"""How much more memory than before a harness may hold after an attack."""
 
 Attack = Callable[..., Verification]
 
 
-@pytest.fixture
-def attack(single: Verifier, languages: dict[str, Language]) -> Iterator[Attack]:
-    """Runs a program in the one slot; afterwards the slot must be as it was."""
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "programs(*names): run with each of these, in every language it is written in")
 
-    def run(
-        language: str, program: str, output: str = "", given: str = "", tests: int = 1, **limits: float
-    ) -> Verification:
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if marker := metafunc.definition.get_closest_marker("programs"):
+        metafunc.parametrize("program", _files_of(*marker.args))
+
+
+def _files_of(*names: str) -> list[str]:
+    files = [path.name for name in names for path in sorted(PROGRAMS.glob(f"{name}.*"))]
+    assert {file.partition(".")[0] for file in files} == set(names)
+    return files
+
+
+def _text_of(program: str) -> str:
+    path = PROGRAMS / program
+    library = PROGRAMS / f"libc{path.suffix}"
+    return (library.read_text() if library.exists() else "") + path.read_text()
+
+
+@pytest.fixture(scope="session")
+def writing(languages: dict[str, Language]) -> dict[str, Language]:
+    """The languages of the attacks by name; C shares slots with Fortran, so that each finds what the other left."""
+    c = languages["c"].model_copy(update={"name": languages["fortran"].name})
+    return {"lua": languages["lua"], "fortran": languages["fortran"], "c": c}
+
+
+@dataclass(frozen=True)
+class Traces:
+    """What the harness of a slot holds, seen from outside, and what is mounted and stored in the slot."""
+
+    harness: int
+    descriptors: int
+    children: str
+    mounts: str
+    stored: tuple[int, ...]
+
+    @classmethod
+    def of(cls, harness: int) -> Traces:
+        folder = Path("/proc", str(harness))
+        disks = [os.statvfs(folder / "root" / name) for name in ("w", "tmp")]
+        return cls(
+            harness,
+            len(list((folder / "fd").iterdir())),
+            (folder / "task" / str(harness) / "children").read_text(),
+            (folder / "mountinfo").read_text(),
+            tuple(number for disk in disks for number in (disk.f_bfree, disk.f_ffree)),
+        )
+
+
+class Slot:
+    """A verifier with one slot, and how it was when new."""
+
+    def __init__(self, verifier: Verifier, probe: Callable[[Verifier], Verification]) -> None:
+        self.verifier = verifier
+        self._probe = probe
+        self._usual = self._visit()
+        self._traces, self._memory_kb = self._look()
+
+    def assert_as_new(self) -> None:
+        """The next honest program is accepted and fast, and nothing is left that was not there before."""
+        now = self._visit()
+        assert now.wall_ms < 5 * self._usual.wall_ms + 100
+        usual_ms, now_ms = (min(test.wall_ms for test in visit.tests) for visit in (self._usual, now))
+        assert now_ms < 5 * usual_ms + 50
+        before, before_kb = self._traces, self._memory_kb
+        self._traces, self._memory_kb = self._look()
+        assert self._traces == before
+        assert self._memory_kb < before_kb + ROOM_KB
+
+    def _visit(self) -> Verification:
+        result = self._probe(self.verifier)
+        assert result.accepted, [test.stdout for test in result.tests] or result.error
+        assert result.attempts == 1
+        return result
+
+    def _look(self) -> tuple[Traces | None, int]:
+        """Only root may look into a harness."""
+        if os.geteuid() != 0:
+            return None, 0
+        pool: Any = self.verifier._pool
+        (worker,) = pool._workers
+        harness = _harness_of(worker.slot)
+        return Traces.of(harness), _resident_kb(harness)
+
+
+def _harness_of(slot: Any) -> int:
+    """The process on this machine that is the harness of a slot: the container's first, or bwrap's only child."""
+    if hasattr(slot, "container_id"):
+        slot._container.reload()
+        return int(slot._container.attrs["State"]["Pid"])
+    outer = slot._process.pid
+    return int(Path(f"/proc/{outer}/task/{outer}/children").read_text())
+
+
+def _resident_kb(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE") >> 10
+
+
+@pytest.fixture(scope="session")
+def slots(mode: str, languages: dict[str, Language], writing: dict[str, Language]) -> Iterator[dict[str, Slot]]:
+    """A slot for each language that attacks are written in; what one program leaves, the next would find."""
+
+    def probe(program: str) -> Callable[[Verifier], Verification]:
+        language = writing[LANGUAGES[Path(program).suffix]]
+        return lambda verifier: verifier.verify(language, _text_of(program), PROBE)
+
+    with Verifier(mode, 1, languages=languages) as lua, Verifier(mode, 1, languages=languages) as fortran:
+        compiled = Slot(fortran, probe("is_it_clean.c"))
+        yield {"lua": Slot(lua, probe("is_it_clean.lua")), "fortran": compiled, "c": compiled}
+
+
+@pytest.fixture(scope="session")
+def neighbour(mode: str, languages: dict[str, Language]) -> Iterator[Verifier]:
+    """A verifier with a slot for an honest program that runs at the same time."""
+    with Verifier(mode, 1, languages=languages) as made:
+        made.verify(languages["lua"], _text_of("busy_neighbour.lua"), HONEST)
+        yield made
+
+
+@contextmanager
+def _undisturbed(neighbour: Verifier, language: Language) -> Iterator[None]:
+    """While the block runs an honest program runs beside it, again and again, and is accepted each time."""
+    over = threading.Event()
+
+    def run() -> list[Verification]:
+        results: list[Verification] = []
+        while not (results and over.is_set()):
+            results.append(neighbour.verify(language, _text_of("busy_neighbour.lua"), HONEST))
+        return results
+
+    with ThreadPoolExecutor(1) as executor:
+        results = executor.submit(run)
+        try:
+            yield
+        finally:
+            over.set()
+    assert {(result.verdict, result.attempts) for result in results.result()} == {("accepted", 1)}
+
+
+@pytest.fixture(scope="session")
+def files_of() -> Callable[..., list[str]]:
+    """The files of the programs with these names, in every language."""
+    return _files_of
+
+
+@pytest.fixture(scope="session")
+def text_of() -> Callable[[str], str]:
+    """A program of the folder, behind what its language needs to call the C library."""
+    return _text_of
+
+
+@pytest.fixture
+def crowd(mode: str, languages: dict[str, Language]) -> Iterator[Verifier]:
+    """A verifier with four slots for each core."""
+    with Verifier(mode, 4 * available_cores(), languages=languages) as made:
+        yield made
+
+
+@pytest.fixture
+def attack(slots: dict[str, Slot], neighbour: Verifier, writing: dict[str, Language]) -> Iterator[Attack]:
+    """Runs a program of the folder in its language's slot, with limits that differ from the usual ones where said."""
+    used: dict[str, Slot] = {}
+
+    def run(program: str, output: str = "", given: str = "", tests: int = 1, **limits: float) -> Verification:
+        name = LANGUAGES[Path(program).suffix]
         limits = {"run_s": 1.0, "memory_mb": 256, **limits}
         task = Task(
-            id="attack", tests=(Test(input=given, output=output),) * tests, limits=LimitOverrides.model_validate(limits)
+            id=program, tests=(Test(input=given, output=output),) * tests, limits=LimitOverrides.model_validate(limits)
         )
-        return single.verify(languages[language], program, task, stop_on_failure=False)
+        used[name] = slots[name]
+        with _undisturbed(neighbour, writing["lua"]):
+            return used[name].verifier.verify(writing[name], _text_of(program), task, stop_on_failure=False)
 
     yield run
-    task = Task(id="probe", tests=(Test(input="", output=CLEAN),) * 2)
-    probe = single.verify(languages["c"], PROBE, task)
-    assert probe.accepted, [test.stdout for test in probe.tests] or probe.error
-    assert probe.attempts == 1
+    for slot in used.values():
+        slot.assert_as_new()

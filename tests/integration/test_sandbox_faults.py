@@ -21,8 +21,16 @@ TASK = Task(id="t", tests=(Test(input="", output="42"),), limits=LimitOverrides(
 
 
 def harnesses(of: int | None = None) -> set[int]:
-    """The harnesses that descend from process `of` (this one)."""
-    return _descendants(b"/harness", of)
+    """The harnesses that descend from process `of` (this one); what one starts looks like it for a moment."""
+    found = _descendants(b"/harness", of)
+    return {pid for pid in found if _parent(pid) not in found}
+
+
+def _parent(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
 
 
 def programs() -> set[int]:
@@ -50,9 +58,9 @@ def _descendants(command: bytes, of: int | None) -> set[int]:
 
 def wait_until(holds: Callable[[], bool], seconds: float = 60.0) -> bool:
     deadline = time.monotonic() + seconds
-    while not holds() and time.monotonic() < deadline:
+    while not (held := holds()) and time.monotonic() < deadline:
         time.sleep(0.01)
-    return holds()
+    return held
 
 
 @pytest.fixture

@@ -14,7 +14,9 @@ from agnostics.sandbox.slots import Ticket
 from agnostics.verification import Verdict
 
 LITTLE = 0.5
-"""The part of its limit that a run must have computed for, to be out of time whatever else went on."""
+"""A run that computed for less than this part of its limit may have been kept waiting."""
+LONG = 5.0
+"""So may one that computed for less than its limit, but was there for this many times as long."""
 PATIENCE_S = 10.0
 """How long a suspect waits for the pool to be idle before other work is held back for it."""
 
@@ -61,4 +63,5 @@ def is_suspect(job: Job, answer: Answer) -> bool:
 
 
 def _waited(outcome: Outcome, limit_s: float) -> bool:
-    return outcome.verdict is Verdict.TIME_LIMIT and outcome.cpu_ms < LITTLE * limit_s * 1000
+    used, lasted = outcome.cpu_ms / 1000 / limit_s, outcome.wall_ms / 1000 / limit_s
+    return outcome.verdict is Verdict.TIME_LIMIT and (used < LITTLE or (used < 1 and lasted > LONG))

@@ -148,6 +148,7 @@ void free_job(struct job *job) {
 }
 
 static void put(struct answer *answer, const void *data, size_t size) {
+    if (size == 0) return;
     if (answer->size + size > answer->room) {
         answer->room = 2 * (answer->size + size) + 4096;
         answer->data = realloc(answer->data, answer->room);

@@ -109,10 +109,13 @@ extern struct settings settings;
 /* seccomp.c, privileges.c: what a program inherits and can never get back. */
 void install_filter(void);
 void keep_needed_capabilities(void);
+void prepare_writing_rules(void);
+void confine_writing(void);
 void mount_ram_disks(const char *bytes, const char *inodes);
 
-/* oom.c: evidence from the slot's memory cgroup. */
-void watch_oom_kills(const char *cgroup);
+/* cgroup.c: evidence from the slot's memory cgroup. */
+void watch_memory_cgroup(const char *cgroup);
+uint64_t shared_memory_kb(void);
 bool counts_oom_kills(void);
 bool oom_killed_since_last_call(void);
 
@@ -130,7 +133,7 @@ pid_t spawn(const struct command *command, int *pidfd, int *error);
 
 /* usage.c: what the living processes of the slot have used, by /proc. */
 struct usage {
-    uint64_t cpu_us, delay_us, resident_kb;
+    uint64_t cpu_us, delay_us, resident_kb, private_kb;
     bool runnable; /* some thread runs, or waits for a processor */
 };
 

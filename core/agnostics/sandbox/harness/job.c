@@ -64,7 +64,9 @@ static const char *prepare(const struct job *job, struct outcome *compiled) {
     *compiled = (struct outcome){.verdict = ACCEPTED, .exit_code = -1, .signal = -1};
     if (!error && job->compile[0]) error = compile(job, compiled);
     if (error || compiled->verdict != ACCEPTED) return error;
-    return lock_products(job->compile[0] != NULL);
+    error = lock_products(job->compile[0] != NULL);
+    if (!error && job->compile[0] && !wipe_scratch()) error = "cannot clear the folders after the compiler";
+    return error;
 }
 
 /* A toolchain that cannot be started is the sandbox's fault; what the program's own compilation left is the program's. */

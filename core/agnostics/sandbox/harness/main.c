@@ -107,6 +107,7 @@ static void connect_client(const char *path) {
 
 static void lock_down(void) {
     if (settings.uid && setgroups(0, NULL)) die("harness: cannot drop groups");
+    prepare_writing_rules();
     keep_needed_capabilities();
     prctl(PR_SET_DUMPABLE, 0);
     install_filter();
@@ -170,7 +171,7 @@ int main(int count, char **arguments) {
     if (bytes && inodes) mount_ram_disks(bytes, inodes);
     open_folders();
     const char *cgroup = option(count, arguments, "--cgroup", 1);
-    if (cgroup) watch_oom_kills(cgroup);
+    if (cgroup) watch_memory_cgroup(cgroup);
     connect_client(option(count, arguments, "--listen", 1));
     lock_down();
     while (serve_one(&answer)) {

@@ -19,6 +19,7 @@ struct watch {
     int pidfd;
     uint64_t launched_us, begun_us; /* before and after it was started */
     uint64_t own_us, cpu_us, reaped_us;
+    uint64_t shared_kb; /* of the slot, before it was started */
     const struct limits *limits;
     const struct streams *streams;
     enum verdict broken; /* the limit that was broken, or ACCEPTED */
@@ -65,6 +66,17 @@ static void measure(struct watch *watch, struct usage *usage) {
     watch->cpu_us = cpu_us;
 }
 
+/* What the program's files in memory take, its outputs aside. */
+static uint64_t files_kb(const struct watch *watch) {
+    uint64_t streams_kb = (file_size(watch->streams->out) + file_size(watch->streams->err)) >> 10;
+    uint64_t before_kb = watch->shared_kb + streams_kb, now_kb = shared_memory_kb();
+    return now_kb > before_kb ? now_kb - before_kb : 0;
+}
+
+static uint64_t memory_kb(const struct watch *watch, const struct usage *usage) {
+    return largest(usage->resident_kb, usage->private_kb + files_kb(watch));
+}
+
 static enum verdict broken_limit(struct watch *watch) {
     const struct limits *limits = watch->limits;
     uint64_t hard_us = HARD_FACTOR * limits->time_us + HARD_EXTRA_US;
@@ -72,7 +84,7 @@ static enum verdict broken_limit(struct watch *watch) {
     if (oom_killed_since_last_call()) return MEMORY_LIMIT;
     if (too_much_output(watch)) return OUTPUT_LIMIT;
     measure(watch, &usage);
-    if (limits->watch_memory && usage.resident_kb >> 10 > limits->memory_mb) return MEMORY_LIMIT;
+    if (limits->watch_memory && memory_kb(watch, &usage) >> 10 > limits->memory_mb) return MEMORY_LIMIT;
     return watch->own_us >= limits->time_us || clock_us() - watch->begun_us >= hard_us ? TIME_LIMIT : ACCEPTED;
 }
 
@@ -113,6 +125,7 @@ static bool ended_late(const struct watch *watch, const struct outcome *outcome)
 static bool memory_exceeded(const struct watch *watch, const struct outcome *outcome) {
     uint64_t limit_kb = watch->limits->memory_mb * 1024, peak_kb = outcome->peak_kb;
     if (oom_killed_since_last_call() || peak_kb > limit_kb + settings.frame_kb) return true;
+    if (watch->limits->watch_memory && files_kb(watch) > limit_kb) return true;
     return watch->limits->data_mb && outcome->exit_code != 0 && peak_kb >= limit_kb / 10 * 9;
 }
 
@@ -159,6 +172,7 @@ const char *run_command(const char *path, char **argv, char **environment, const
     struct watch watch = {.limits = limits, .streams = streams, .broken = ACCEPTED, .launched_us = clock_us()};
     int error;
     oom_killed_since_last_call();
+    if (limits->watch_memory) watch.shared_kb = shared_memory_kb();
     watch.pid = spawn(&command, &watch.pidfd, &error);
     if (watch.pid < 0) return cannot_start(path, error);
     watch.begun_us = clock_us();

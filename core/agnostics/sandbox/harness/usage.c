@@ -55,12 +55,14 @@ static void add_thread(int pid, const char *thread, struct usage *usage) {
     if (delay_us > usage->delay_us) usage->delay_us = delay_us;
 }
 
-static uint64_t resident_kb(int pid) {
+static void add_memory(int pid, struct usage *usage) {
     char path[64], text[256];
+    unsigned long resident, shared;
     snprintf(path, sizeof path, "/proc/%d/statm", pid);
-    if (!read_text(path, text, sizeof text)) return 0;
-    const char *space = strchr(text, ' ');
-    return space ? strtoull(space, NULL, 10) * ((uint64_t)sysconf(_SC_PAGESIZE) >> 10) : 0;
+    if (!read_text(path, text, sizeof text) || sscanf(text, "%*u %lu %lu", &resident, &shared) != 2) return;
+    uint64_t page_kb = (uint64_t)sysconf(_SC_PAGESIZE) >> 10;
+    usage->resident_kb += resident * page_kb;
+    usage->private_kb += (resident - shared) * page_kb;
 }
 
 static void add_process(int pid, struct usage *usage) {
@@ -71,7 +73,7 @@ static void add_process(int pid, struct usage *usage) {
         if (entry->d_name[0] != '.') add_thread(pid, entry->d_name, usage);
     if (threads) closedir(threads);
     usage->cpu_us += cpu_us(pid);
-    usage->resident_kb += resident_kb(pid);
+    add_memory(pid, usage);
 }
 
 /* Sum up the processes of the slot; only `program` where the slot has no pid namespace. The delay is the longest that

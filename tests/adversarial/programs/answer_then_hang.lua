@@ -1,0 +1,3 @@
+print(42)
+io.flush()
+while true do C.pause() end

@@ -1,0 +1,5 @@
+#include <unistd.h>
+int main() {
+    close(0), close(1), close(2);
+    for (;;);
+}

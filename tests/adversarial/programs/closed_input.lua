@@ -1,0 +1,2 @@
+io.stdin:close()
+print(42)

@@ -1,0 +1,3 @@
+#include <stdlib.h>
+#include <string.h>
+int main() { memset(malloc(50 << 20), 1, 50 << 20), abort(); }

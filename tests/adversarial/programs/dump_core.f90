@@ -1,0 +1,3 @@
+program dump
+  call abort()
+end program

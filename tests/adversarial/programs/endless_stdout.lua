@@ -1,0 +1,2 @@
+local block = ('x'):rep(4096)
+while true do io.write(block) end

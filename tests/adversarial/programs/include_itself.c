@@ -1,0 +1,2 @@
+#include "snippet.c"
+int main() {}

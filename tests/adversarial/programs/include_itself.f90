@@ -1,0 +1,2 @@
+include 'snippet.f90'
+end program

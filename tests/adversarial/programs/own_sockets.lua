@@ -1,0 +1,5 @@
+local pair, byte = ffi.new('int[2]'), ffi.new('char[2]')
+C.socketpair(1, 1, 0, pair)
+C.write(pair[0], '4', 1)
+C.read(pair[1], byte, 1)
+print(ffi.string(byte))

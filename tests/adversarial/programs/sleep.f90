@@ -1,0 +1,7 @@
+program asleep
+  use libc
+  integer :: ignore
+  do
+    ignore = pause()
+  end do
+end program

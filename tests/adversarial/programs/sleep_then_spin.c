@@ -1,0 +1,5 @@
+#include <unistd.h>
+int main() {
+    usleep(300000);
+    for (;;);
+}

@@ -1,0 +1,2 @@
+C.usleep(300000)
+while true do end

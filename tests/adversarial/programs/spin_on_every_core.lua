@@ -1,0 +1,2 @@
+C.fork() C.fork() C.fork()
+while true do end

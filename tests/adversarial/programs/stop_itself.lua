@@ -1,0 +1,1 @@
+C.kill(C.getpid(), 19)

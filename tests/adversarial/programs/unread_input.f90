@@ -1,0 +1,3 @@
+program unread
+  print '(a)', '42'
+end program

@@ -1,0 +1,55 @@
+"""Programs that attack their compiler, or reach through it for what they may not have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from agnostics.language import Language
+from agnostics.task import Task, Test
+from agnostics.verification import Verification
+from agnostics.verify import Verifier
+
+Attack = Callable[..., Verification]
+
+KEPT = 4096
+"""How much of a compiler's output comes back."""
+DAEMON = "sh -c '(setsid sleep 1000 &); touch /tmp/left; gcc -w -o prog snippet.c'"
+ALONE_C = """
+#include <stdio.h>
+#include <unistd.h>
+int main() {
+    int found = 0;
+    char path[32];
+    for (int pid = 2; pid < 5000; pid++) sprintf(path, "/proc/%d", pid), found += !access(path, 0) && pid != getpid();
+    printf("%d", found + 10 * !access("/tmp/left", 0));
+}
+"""
+
+
+@pytest.mark.programs(
+    "include_zero", "include_urandom", "include_itself", "grow_while_compiling", "endless_diagnostics", "huge_object"
+)
+def test_a_compiler_under_attack_is_a_compile_error_in_time(attack: Attack, program: str) -> None:
+    result = attack(program, compile_s=1.0)
+    assert result.verdict == "compile_error"
+    assert result.compile
+    assert len(result.compile.message) <= KEPT + 100
+    assert result.compile.cpu_ms < 1500
+    assert result.compile.wall_ms < 11_000
+
+
+@pytest.mark.programs("read_while_compiling")
+def test_a_compiler_reads_nothing_of_the_harness(attack: Attack, program: str) -> None:
+    result = attack(program)
+    assert result.verdict == "compile_error"
+    assert result.compile
+    assert "/proc/1/" in result.compile.message
+    assert "PATH=" not in result.compile.message
+
+
+def test_a_compiler_leaves_neither_a_daemon_nor_files(mode: str, languages: dict[str, Language]) -> None:
+    c = languages["c"].model_copy(update={"compile": DAEMON})
+    with Verifier(mode, 1, languages=languages) as verifier:
+        result = verifier.verify(c, ALONE_C, Task(id="alone", tests=(Test(input="", output="0"),) * 2))
+    assert result.accepted, [test.stdout for test in result.tests]

@@ -1,0 +1,40 @@
+"""Programs that use too much memory, or are refused it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from agnostics.verification import Verification
+
+Attack = Callable[..., Verification]
+
+
+@pytest.mark.programs(
+    "touch_memory",
+    "huge_bss",
+    "memory_of_children",
+    "child_out_of_memory",
+    "fill_memory_files",
+    "fill_shared_memory",
+    "fill_disk_over_memory",
+)
+def test_memory_over_the_limit_is_memory_limit(attack: Attack, program: str) -> None:
+    assert attack(program, output="42", run_s=5.0, memory_mb=128).verdict == "memory_limit"
+
+
+@pytest.mark.programs("spare_itself_from_the_oom_killer")
+def test_memory_taken_by_many_small_children_costs_the_harness_nothing(attack: Attack, program: str) -> None:
+    """The harness holds the input twice over, and is by far the largest process of the slot."""
+    result = attack(program, given="1234567\n" * 4_000_000, run_s=5.0, memory_mb=128)
+    assert (result.verdict, result.attempts) == ("memory_limit", 1)
+
+
+@pytest.mark.programs("failed_allocation")
+def test_a_huge_allocation_that_fails_and_is_handled_is_fine(attack: Attack, program: str) -> None:
+    assert attack(program, output="42").accepted
+
+
+@pytest.mark.programs("deep_recursion")
+def test_deep_recursion_ends_by_itself(attack: Attack, program: str) -> None:
+    assert attack(program, run_s=5.0).verdict in {"runtime_error", "memory_limit"}

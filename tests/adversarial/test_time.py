@@ -1,0 +1,49 @@
+"""Programs that use too much time, or nearly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from agnostics.language import Language
+from agnostics.task import LimitOverrides, Task, Test
+from agnostics.verification import Verification
+from agnostics.verify import Verifier
+
+Attack = Callable[..., Verification]
+
+TICK_MS = 50
+"""How late after its limit a program may be ended, on an idle machine."""
+
+
+@pytest.mark.programs("busy_loop", "close_stdout_then_loop", "spin_on_every_core")
+def test_a_program_that_computes_on_is_ended_at_its_limit(attack: Attack, program: str) -> None:
+    result = attack(program, output="42", run_s=0.3)
+    assert result.verdict == "time_limit"
+    assert 300 <= result.tests[0].cpu_ms < 300 + 2 * TICK_MS
+
+
+@pytest.mark.programs("sleep", "answer_then_hang")
+def test_a_program_that_waits_is_ended_within_a_tick_of_its_limit(attack: Attack, program: str) -> None:
+    result = attack(program, output="42", run_s=0.2, tests=3)
+    assert {test.verdict for test in result.tests} == {"time_limit"}
+    assert min(test.wall_ms for test in result.tests) >= 200
+    assert sorted(test.wall_ms for test in result.tests)[1] < 200 + TICK_MS
+
+
+@pytest.mark.programs("sleep_then_spin")
+def test_sleeping_and_computing_both_count(attack: Attack, program: str) -> None:
+    result = attack(program, run_s=0.4, tests=3)
+    assert {test.verdict for test in result.tests} == {"time_limit"}
+    assert sorted(test.cpu_ms for test in result.tests)[1] < 100 + TICK_MS
+
+
+def test_a_program_that_ends_just_in_time_is_accepted_every_time(
+    verifier: Verifier, writing: dict[str, Language], text_of: Callable[[str], str]
+) -> None:
+    """Each computes for all but 10 ms of its limit, 200 times in all, with a program on every core."""
+    task = Task(id="late", tests=(Test(input="", output="42"),) * 25, limits=LimitOverrides(run_s=0.1))
+    programs = [("nearly_late.lua", "lua"), ("nearly_late.c", "c"), ("nearly_late.f90", "fortran")] * 3
+    running = [verifier.submit(writing[name], text_of(program), task) for program, name in programs[:8]]
+    for future in running:
+        assert [test.verdict for test in future.result().tests] == ["accepted"] * 25
