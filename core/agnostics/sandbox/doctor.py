@@ -65,13 +65,20 @@ def missing_tools(language: Language) -> list[str]:
     return [name for name in names if not name.startswith("./") and shutil.which(name, path=TOOLCHAIN_PATH) is None]
 
 
+def install_hint(language: Language) -> str:
+    """What brings the toolchain of `language` onto this machine, or does without."""
+    if isinstance(language.install, str):
+        return f"run: {language.install}"
+    return "install it, or use --sandbox docker, whose image brings it"
+
+
 def _toolchain(language: Language) -> Finding:
     missing = missing_tools(language)
     return Finding(
         f"toolchain {language.name}",
         None if missing else shutil.which((language.compile_argv() or language.execute_argv())[0], path=TOOLCHAIN_PATH),
         f"{', '.join(missing)} is not on this machine, so {language.name} runs in `docker` mode only",
-        language.install if isinstance(language.install, str) else f"install {', '.join(missing)}",
+        install_hint(language).removeprefix("run: "),
     )
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from agnostics.errors import MissingRequirement
 from agnostics.language import Language
-from agnostics.sandbox.doctor import missing_tools
+from agnostics.sandbox.doctor import install_hint, missing_tools
 
 
 def require_toolchain(language: Language) -> None:
     """Raise MissingRequirement, naming what to install, where a command of `language` is not on this machine."""
     if missing := missing_tools(language):
         names = ", ".join(missing)
-        hint = language.install if isinstance(language.install, str) else f"install {names}"
-        raise MissingRequirement(f"{language.name} needs {names}, which is not on this machine; run: {hint}")
+        raise MissingRequirement(
+            f"{language.name} needs {names}, which is not on this machine; {install_hint(language)}"
+        )
