@@ -22,6 +22,7 @@ from agnostics import builtin, hookspecs, plugin
 from agnostics.dataset import Dataset
 from agnostics.errors import MissingRequirement, UsageError, unknown
 from agnostics.language import Language
+from agnostics.own import YamlPack, own_folder, own_packs
 from agnostics.plugin import Filter, PluginRecord, describe
 from agnostics.reward import RewardPolicy
 from agnostics.verification import Verification
@@ -36,7 +37,9 @@ Named = TypeVar("Named", Language, Dataset, RewardPolicy)
 class Host:
     """The loaded plugins, and what they registered."""
 
-    def __init__(self, entries: Iterable[EntryPoint], allowed: Filter, *, strict: bool = False) -> None:
+    def __init__(
+        self, entries: Iterable[EntryPoint], allowed: Filter, *, own: Iterable[YamlPack] = (), strict: bool = False
+    ) -> None:
         self.records: list[PluginRecord] = []
         self._strict = strict
         self._manager = pluggy.PluginManager(hookspecs.GROUP)
@@ -48,6 +51,8 @@ class Host:
         self._trace()
         self._add(PluginRecord("agnostics", "agnostics", version("agnostics")), builtin)
         self._load_all(sorted(entries, key=lambda entry: (entry.name, entry.dist.name if entry.dist else "")), allowed)
+        for pack in own:
+            self._add_own(pack, allowed)
 
     def languages(self) -> dict[str, Language]:
         """The languages of all plugins by name."""
@@ -139,6 +144,14 @@ class Host:
             return
         self._add(record, loaded)
 
+    def _add_own(self, pack: YamlPack, allowed: Filter) -> None:
+        record = PluginRecord(pack.path.name, str(pack.path), "")
+        if reason := allowed.reason_against(record):
+            record.status, record.reason = "disabled", reason
+            self.records.append(record)
+        else:
+            self._add(record, pack)
+
     def _add(self, record: PluginRecord, loaded: Any) -> None:
         self.records.append(record)
         try:
@@ -151,7 +164,7 @@ class Host:
 
     def _failed(self, record: PluginRecord, reason: str) -> None:
         record.fail(reason)
-        message = f"plugin {record.name} ({record.distribution} {record.version}): {reason}"
+        message = f"plugin {record.name} ({f'{record.distribution} {record.version}'.rstrip()}): {reason}"
         if self._strict:
             raise MissingRequirement(f"{message}; AGN_STRICT_PLUGINS is set, so this ends here")
         log.warning("%s", message)
@@ -188,7 +201,7 @@ class Host:
         """The item that holds `name`; None where two claim it, and both plugins say so."""
         if len(claims) == 1:
             record, item = claims[0]
-            self._origins[hook, name] = f"{record.distribution} {record.version}"
+            self._origins[hook, name] = f"{record.distribution} {record.version}".rstrip()
             return item
         both = " and ".join(record.distribution for record, _ in claims)
         self._contested[name] = f"{name!r} is claimed by {both}; disable one with AGN_DISABLE_PLUGINS"
@@ -211,9 +224,11 @@ class Host:
 
 @cache
 def load_host() -> Host:
-    """The host with the plugins that are installed here, as the environment allows them."""
+    """The host with the plugins that are installed here, and the user's own languages, as the environment allows."""
     strict = os.environ.get("AGN_STRICT_PLUGINS") == "1"
-    return Host(entry_points(group=hookspecs.GROUP), Filter.from_environment(), strict=strict)
+    return Host(
+        entry_points(group=hookspecs.GROUP), Filter.from_environment(), own=own_packs(own_folder()), strict=strict
+    )
 
 
 def _materialised(answer: Any) -> Any:

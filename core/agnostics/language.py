@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import yaml
-from pydantic import ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic_core import ErrorDetails
 
 from agnostics.errors import UsageError, unknown
 from agnostics.task import Frozen, LimitOverrides, Limits, Task
@@ -71,10 +72,11 @@ class Language(_YamlModel):
     def from_yaml(cls, path: Path, **fields: Any) -> Self:
         """The language in the YAML file `path`, named after the file unless `name` is given.
 
-        Raises UsageError, with the file and the key, where the file does not describe a language.
+        Raises UsageError, with the file, the line and the key, where the file does not describe a language.
         """
         try:
-            data = yaml.safe_load(path.read_text(encoding="utf-8"))
+            text = path.read_text(encoding="utf-8")
+            data = yaml.safe_load(text)
         except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
             raise UsageError(f"{path}: not a readable YAML file: {' '.join(str(error).split())}") from error
         if not isinstance(data, dict):
@@ -82,7 +84,9 @@ class Language(_YamlModel):
         try:
             return cls.model_validate({"name": path.stem.lower(), **data, **fields})
         except ValidationError as error:
-            raise UsageError(f"{path}: {_explain(error, cls)}") from error
+            first = error.errors()[0]
+            line = _line_of(first["loc"], text)
+            raise UsageError(f"{path}{f':{line}' if line else ''}: {_explain(first, cls)}") from error
 
     @classmethod
     def from_folder(cls, folder: Path, **fields: Any) -> Self:
@@ -138,12 +142,25 @@ def _words(command: str) -> list[str]:
     return shlex.split(command)
 
 
-def _explain(error: ValidationError, model: type[Language]) -> str:
-    """The first complaint of `error` in words of the YAML file."""
-    first = error.errors()[0]
-    key = ".".join(str(part) for part in first["loc"])
-    if first["type"] == "missing":
+def _explain(complaint: ErrorDetails, model: type[Language]) -> str:
+    """A complaint in words of the YAML file."""
+    key = ".".join(str(part) for part in complaint["loc"])
+    if complaint["type"] == "missing":
         return f"the key {key!r} is missing"
-    if first["type"] == "extra_forbidden":
-        return str(unknown("key", key, (_dashed(name) for name in model.model_fields)))
-    return f"{key}: {first['msg']}"
+    if complaint["type"] == "extra_forbidden":
+        parts: dict[str, type[BaseModel]] = {"container": Container, "limits": LimitOverrides, "install": Install}
+        fields = parts.get(key.partition(".")[0], model).model_fields if "." in key else model.model_fields
+        return str(unknown("key", key.rpartition(".")[2], (_dashed(name) for name in fields)))
+    return f"{key}: {complaint['msg']}"
+
+
+def _line_of(place: tuple[int | str, ...], text: str) -> int | None:
+    """The line of the innermost of the keys `place` that stands in the YAML `text`, counted from 1."""
+    node, line = yaml.compose(text), None
+    for part in place:
+        entries = node.value if isinstance(node, yaml.MappingNode) else ()
+        found = next(((key, value) for key, value in entries if key.value in {part, _dashed(str(part))}), None)
+        if found is None:
+            break
+        line, node = found[0].start_mark.line + 1, found[1]
+    return line
