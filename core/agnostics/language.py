@@ -56,6 +56,8 @@ class Language(_YamlModel):
     tags: tuple[str, ...] = ()
     """Further names by which models tag code blocks of this language, beside its name and the file's suffix."""
     limits: LimitOverrides = LimitOverrides()
+    startup_s: Annotated[float, Field(ge=0, le=60)] = 0.0
+    """What a program takes before its first line runs: on top of the limit of each test, which is for the task."""
     environment: dict[str, str] = Field(default={})
     """Environment variables for the compiler and the program, beside PATH, HOME and TMPDIR."""
     reference: dict[str, str] = Field(default={}, repr=False)
@@ -106,8 +108,12 @@ class Language(_YamlModel):
         return f"{self.prompt.strip()}\n\n{task.statement.strip()}"
 
     def limits_for(self, task: Task) -> Limits:
-        """The limits in force: the task's, then the language's, then the defaults."""
-        return task.limits.over(self.limits.over(Limits()))
+        """The limits in force: the task's, then the language's, then the defaults; with time to start."""
+        return self.with_startup(task.limits.over(self.limits.over(Limits())))
+
+    def with_startup(self, limits: Limits) -> Limits:
+        """`limits` with the time that a program of this language takes to start."""
+        return limits.model_copy(update={"run_s": limits.run_s + self.startup_s})
 
     def compile_argv(self) -> list[str] | None:
         """The compiler's command line in words, or None where nothing is compiled."""

@@ -115,6 +115,12 @@ def test_limits_of_the_task_go_before_those_of_the_language() -> None:
     assert (limits.run_s, limits.memory_mb, limits.compile_s) == (2, 99, 30)
 
 
+def test_time_to_start_comes_on_top_of_the_limit_of_the_task() -> None:
+    language = pack("lua").model_copy(update={"startup_s": 1.5})
+    limits = language.limits_for(TASK.model_copy(update={"limits": LimitOverrides(run_s=2)}))
+    assert limits.run_s == 3.5
+
+
 def test_parameters_of_the_task_stand_in_its_right_program() -> None:
     language = pack("lua").model_copy(update={"reference": {"add": "print(io.read('*n') + @n@)"}})
     assert language.reference_for(TASK.model_copy(update={"kind": "add", "parameters": {"n": 7}})) == (

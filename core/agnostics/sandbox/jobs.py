@@ -52,7 +52,7 @@ def checker_job(language: Language, checker: Checker, given: bytes, output: byte
     """The job of running a checker on one output: `execute input output expected`."""
     files = {language.filename: encoded(checker.program)}
     files |= dict(zip(_CHECKER_FILES, (given, output, expected), strict=True))
-    limits = checker.limits.over(language.limits.over(Limits()))
+    limits = language.with_startup(checker.limits.over(language.limits.over(Limits())))
     return _job(language, files, limits, tests=[(b"", b"")], compare="nothing", arguments=_CHECKER_FILES)
 
 

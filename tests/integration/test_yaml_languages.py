@@ -1,0 +1,32 @@
+"""Languages that nobody packaged: a few lines of YAML each, verified like any other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from agnostics.language import Language
+from agnostics.task import LimitOverrides, Task, Test
+from agnostics.verify import Verifier
+
+PERL = "prompt: Use Perl 5.\ninstall: apt-get install -y perl\nfilename: snippet.pl\nexecute: perl snippet.pl\n"
+TCL = "prompt: Use Tcl 8.6.\ninstall: apt-get install -y tcl\nfilename: snippet.tcl\nexecute: tclsh snippet.tcl\n"
+SCHEME = "prompt: Use Guile Scheme.\ninstall: apt-get install -y guile-3.0\nfilename: snippet.scm\n"
+SCHEME += "execute: guile --no-auto-compile snippet.scm\n"
+PROGRAMS = {
+    "perl": (PERL, "my ($a, $b) = split ' ', <STDIN>; print $a + $b;", "print 8", "die 'x'"),
+    "tcl": (TCL, "lassign [gets stdin] a b\nputs [expr {$a + $b}]", "puts 8", "error x"),
+    "scheme": (SCHEME, "(display (+ (read) (read)))", "(display 8)", "(error 'x)"),
+}
+SUM = Task(id="sum", tests=(Test(input="3 4\n", output="7"),) * 2, limits=LimitOverrides(run_s=10))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_language_of_a_few_lines_verifies_right_and_wrong_programs(name: str, tmp_path: Path) -> None:
+    text, right, wrong, crash = PROGRAMS[name]
+    (tmp_path / f"{name}.yaml").write_text(text)
+    language = Language.from_yaml(tmp_path / f"{name}.yaml")
+    with Verifier("bubblewrap", 1) as verifier:
+        futures = [verifier.submit(language, program, SUM) for program in (right, wrong, crash, " ")]
+        found = [str(future.result(timeout=120).verdict) for future in futures]
+    assert found == ["accepted", "wrong_answer", "runtime_error", "no_program"]
