@@ -30,8 +30,11 @@ KINDS: dict[str, tuple[str, str, str]] = {
     "leaving a daemon": ("lua", "os.execute('sleep 1000 &') print(7)", "accepted"),
     "empty": ("lua", " ", "no_program"),
 }
-WEIGHTS = (60, 8, 10, 5, 3, 0.5, 1, 1, 3, 2, 1)
+SHARES = (645, 80, 100, 50, 30, 5, 10, 10, 30, 20, 20)
+"""How many of each there are in a thousand."""
 SAMPLE = 1000
+SETTLE_S = 20
+"""How long what a container engine keeps of a container may take to go."""
 
 
 def main() -> None:
@@ -44,15 +47,31 @@ def main() -> None:
         parser.error(f"it takes {4 * SAMPLE} programs to see a change")
     before = snapshot()
     failures = soak(chosen.programs, chosen.sandbox)
-    left = {what: sorted(found - before[what]) for what, found in snapshot().items() if found - before[what]}
+    left = what_is_left(before)
     print(f"left behind: {left or 'nothing'}")
     sys.exit(1 if failures or left else 0)
 
 
+def what_is_left(before: dict[str, set[str]]) -> dict[str, list[str]]:
+    """What is here now and was not before."""
+    deadline = time.monotonic() + SETTLE_S
+    while True:
+        left = {what: sorted(found - before[what]) for what, found in snapshot().items() if found - before[what]}
+        if not left or time.monotonic() > deadline:
+            return left
+        time.sleep(0.2)
+
+
+def mixture(count: int) -> list[str]:
+    """The kinds of `count` programs: each thousand the same, in another order."""
+    rng = random.Random(0)
+    thousand = [name for name, share in zip(KINDS, SHARES, strict=True) for _ in range(share)]
+    return [name for _ in range(-(-count // len(thousand))) for name in rng.sample(thousand, len(thousand))][:count]
+
+
 def soak(count: int, sandbox: str) -> int:
     """Verify `count` programs; the number of wrong verdicts."""
-    rng = random.Random(0)
-    names = rng.choices(list(KINDS), WEIGHTS, k=count)
+    names = mixture(count)
     command = [sys.executable, "-m", "agnostics", "verify", "-", "--sandbox", sandbox]
     wrong: Counter[tuple[str, str]] = Counter()
     marks: list[float] = []
