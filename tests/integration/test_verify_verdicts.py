@@ -107,3 +107,21 @@ def test_compiler_messages_come_back(verifier: Verifier, languages: dict[str, La
     assert not result.compile.ok
     assert "snippet.f90" in result.compile.message
     assert [t.verdict for t in result.tests] == ["skipped", "skipped"]
+
+
+def test_a_program_may_write_its_own_memory_as_compilers_at_run_time_do(
+    verifier: Verifier, languages: dict[str, Language]
+) -> None:
+    program = """
+    #include <fcntl.h>
+    #include <stdio.h>
+    #include <unistd.h>
+    static volatile int answer = 7;
+    int main() {
+        int value = 42, memory = open("/proc/self/mem", O_RDWR);
+        pwrite(memory, &value, sizeof value, (off_t)&answer);
+        printf("%d", answer);
+    }
+    """
+    task = Task(id="t", tests=(Test(input="", output="42"),))
+    assert verifier.verify(languages["c"], program, task).accepted

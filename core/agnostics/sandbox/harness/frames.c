@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { VERSION = 1, MAX_FRAME = 1 << 28, KEPT_ROOM = 1 << 20, EXCERPT = 80 };
+enum { VERSION = 1, MAX_FRAME = 1 << 28, KEPT_ROOM = 1 << 20, LARGE_FRAME = 256 << 10, EXCERPT = 80 };
 
 static bool read_exactly(int fd, char *to, size_t size) {
     while (size > 0) {
@@ -21,14 +21,30 @@ static bool read_exactly(int fd, char *to, size_t size) {
     return true;
 }
 
+/* Room for a frame. A large one is a file in memory, whose pages can be let go of and come back when they are read. */
+static char *frame_room(size_t size) {
+    if (size <= LARGE_FRAME) return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    int fd = memfd_create("frame", MFD_CLOEXEC);
+    bool sized = fd >= 0 && !ftruncate(fd, (off_t)size);
+    char *room = sized ? mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
+    if (fd >= 0) close(fd);
+    return room;
+}
+
 /* The next frame. False: the peer is gone, or what it sends is no frame; there is nobody to answer. */
 bool read_frame(int connection, struct frame *frame) {
     uint32_t size;
     if (!read_exactly(connection, (char *)&size, sizeof size) || size > MAX_FRAME) return false;
     frame->size = size;
-    frame->data = mmap(NULL, size + 1UL, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    frame->data = frame_room(size + 1UL);
     if (frame->data == MAP_FAILED) return false;
     return read_exactly(connection, frame->data, size);
+}
+
+/* Be small while a program runs: of processes that are equally dear the kernel takes the largest when memory runs out,
+ * and a program may make itself as dear as we are. */
+void let_go_of_frame(const struct frame *frame) {
+    if (frame->size + 1UL > LARGE_FRAME) madvise(frame->data, frame->size + 1UL, MADV_DONTNEED);
 }
 
 void free_frame(struct frame *frame) {
@@ -121,6 +137,7 @@ static void take_tests(struct reader *reader, struct job *job) {
 const char *parse_job(const struct frame *frame, struct job *job) {
     struct reader reader = {frame->data, frame->data + frame->size, false};
     memset(job, 0, sizeof *job);
+    job->frame = frame;
     if (frame->size == 0) return "";
     if (take_u32(&reader) != VERSION) return "the frame is of another version of the protocol";
     uint32_t mode = take_u32(&reader);

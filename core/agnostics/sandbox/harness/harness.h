@@ -53,6 +53,7 @@ struct job {
     char **environment;
     struct test *tests;
     size_t test_count;
+    const struct frame *frame; /* that it stands in */
 };
 
 struct frame {
@@ -61,6 +62,7 @@ struct frame {
 };
 
 bool read_frame(int connection, struct frame *frame);
+void let_go_of_frame(const struct frame *frame);
 void free_frame(struct frame *frame);
 const char *parse_job(const struct frame *frame, struct job *job);
 void free_job(struct job *job);
@@ -109,8 +111,6 @@ extern struct settings settings;
 /* seccomp.c, privileges.c: what a program inherits and can never get back. */
 void install_filter(void);
 void keep_needed_capabilities(void);
-void prepare_writing_rules(void);
-void confine_writing(void);
 void mount_ram_disks(const char *bytes, const char *inodes);
 
 /* cgroup.c: evidence from the slot's memory cgroup. */

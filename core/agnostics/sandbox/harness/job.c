@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { COMPILE_FILE_BYTES = 256 << 20, COMPILE_LOG_BYTES = 64 << 20, COMPILE_PROCESSES = 64, KEPT_ROOM = 1 << 20 };
+enum { COMPILE_FILE_BYTES = 256 << 20, COMPILE_LOG_BYTES = 64 << 20, COMPILE_PROCESSES = 64, KEPT_ROOM = 128 << 10 };
 
 static struct frame out_room, err_room;
 static const char no_room[] = "no memory for the streams of a program";
@@ -77,6 +77,12 @@ static const char *could_not_start(const struct job *job, const char *error, str
     return NULL;
 }
 
+/* What we hold is not to weigh more than what we run (frames.c). */
+static void be_small(const struct job *job) {
+    shrink(&out_room), shrink(&err_room);
+    let_go_of_frame(job->frame);
+}
+
 static const char *run_program(const struct job *job, const struct streams *streams, struct outcome *outcome) {
     char room[4096];
     static char message[512];
@@ -85,6 +91,7 @@ static const char *run_program(const struct job *job, const struct streams *stre
                             job->memory_mb,       job->data_mb,            job->processes,
                             slot_is_wider || !counts_oom_kills()};
     const char *path = find_executable(job->execute[0], job->environment, room, sizeof room);
+    be_small(job);
     if (path) return run_command(path, job->execute, job->environment, &limits, streams, outcome);
     snprintf(message, sizeof message, "%.200s is not installed in this sandbox", job->execute[0]);
     return message;

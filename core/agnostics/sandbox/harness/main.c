@@ -107,7 +107,6 @@ static void connect_client(const char *path) {
 
 static void lock_down(void) {
     if (settings.uid && setgroups(0, NULL)) die("harness: cannot drop groups");
-    prepare_writing_rules();
     keep_needed_capabilities();
     prctl(PR_SET_DUMPABLE, 0);
     install_filter();

@@ -1,9 +1,7 @@
 /* What the harness itself may do: nothing but to become the slot's user, and to kill and clear up after it. */
 #include "harness.h"
 
-#include <fcntl.h>
 #include <linux/capability.h>
-#include <linux/landlock.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mount.h>
@@ -39,29 +37,4 @@ static void mount_ram_disk(const char *path, const char *bytes, const char *inod
 void mount_ram_disks(const char *bytes, const char *inodes) {
     mount_ram_disk(settings.work, bytes, inodes);
     mount_ram_disk(settings.scratch, bytes, inodes);
-}
-
-static int rules = -1;
-
-static void allow_writing(const char *folder) {
-    struct landlock_path_beneath_attr rule = {.parent_fd = open(folder, O_PATH | O_CLOEXEC)};
-    rule.allowed_access = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REFER;
-    if (rule.parent_fd < 0) return;
-    syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
-    close(rule.parent_fd);
-}
-
-/* Where programs may write: their two folders and devices. Not in /proc: a program that made itself as precious as the
- * harness there would have the harness killed for the memory that it takes. Where the kernel knows no such rules the
- * user that it runs as has to do. */
-void prepare_writing_rules(void) {
-    struct landlock_ruleset_attr handled = {LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REFER};
-    rules = (int)syscall(SYS_landlock_create_ruleset, &handled, sizeof handled.handled_access_fs, 0);
-    if (rules < 0) return;
-    allow_writing(settings.work), allow_writing(settings.scratch), allow_writing("/dev");
-}
-
-/* In a program's first moments: from here on it writes nowhere else. */
-void confine_writing(void) {
-    if (rules >= 0) syscall(SYS_landlock_restrict_self, rules, 0);
 }

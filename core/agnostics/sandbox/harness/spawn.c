@@ -70,7 +70,6 @@ static int begin(void *argument) {
     setsid();
     prefer_for_oom_kill();
     apply_limits(command);
-    confine_writing();
     if (dup2(command->in, 0) == 0 && dup2(command->out, 1) == 1 && dup2(command->err, 2) == 2 && become_user(settings.uid))
         execve(command->path, command->argv, command->environment);
     child->error = errno;
