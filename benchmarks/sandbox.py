@@ -49,8 +49,8 @@ def _print_rest(language: str, reports: list[dict[str, Any]]) -> None:
     one = [report["one_test"] for report in reports]
     times = [report["docker_over_docker_run"] for report in reports if report["docker_over_docker_run"]]
     over = ", ".join(f"{mode} {_median(one, mode, 'over_bare')}" for mode in MODES)
-    faster = median(times or [0])
-    print(f"\n{language}, 1 test a program, over bare: {over}; over `docker run`: {faster:.3g} times")
+    faster = f"{median(times):.3g}" if times else "-"
+    print(f"\n{language}, 1 test a program, over bare: {over}; over `docker run`: {faster} times")
     for name in ("bare", *MODES):
         found = [report["latency_ms"][name] for report in reports if name in report["latency_ms"]]
         if found:
