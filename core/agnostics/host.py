@@ -124,9 +124,7 @@ class Host:
 
     def _load(self, entry: EntryPoint, allowed: Filter, namesakes: list[EntryPoint]) -> None:
         record = plugin.record_of(entry)
-        if reason := allowed.reason_against(record):
-            record.status, record.reason = "disabled", reason
-            self.records.append(record)
+        if self._disabled(record, allowed):
             return
         rivals = [r for r in map(plugin.record_of, namesakes) if allowed.reason_against(r) is None]
         if len(rivals) > 1:
@@ -146,11 +144,15 @@ class Host:
 
     def _add_own(self, pack: YamlPack, allowed: Filter) -> None:
         record = PluginRecord(pack.path.name, str(pack.path), "")
-        if reason := allowed.reason_against(record):
+        if not self._disabled(record, allowed):
+            self._add(record, pack)
+
+    def _disabled(self, record: PluginRecord, allowed: Filter) -> bool:
+        reason = allowed.reason_against(record)
+        if reason:
             record.status, record.reason = "disabled", reason
             self.records.append(record)
-        else:
-            self._add(record, pack)
+        return reason is not None
 
     def _add(self, record: PluginRecord, loaded: Any) -> None:
         self.records.append(record)
@@ -164,7 +166,7 @@ class Host:
 
     def _failed(self, record: PluginRecord, reason: str) -> None:
         record.fail(reason)
-        message = f"plugin {record.name} ({f'{record.distribution} {record.version}'.rstrip()}): {reason}"
+        message = f"plugin {record.name} ({record.origin}): {reason}"
         if self._strict:
             raise MissingRequirement(f"{message}; AGN_STRICT_PLUGINS is set, so this ends here")
         log.warning("%s", message)
@@ -201,7 +203,7 @@ class Host:
         """The item that holds `name`; None where two claim it, and both plugins say so."""
         if len(claims) == 1:
             record, item = claims[0]
-            self._origins[hook, name] = f"{record.distribution} {record.version}".rstrip()
+            self._origins[hook, name] = record.origin
             return item
         both = " and ".join(record.distribution for record, _ in claims)
         self._contested[name] = f"{name!r} is claimed by {both}; disable one with AGN_DISABLE_PLUGINS"

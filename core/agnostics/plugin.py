@@ -27,6 +27,11 @@ class PluginRecord:
     hooks: tuple[str, ...] = ()
     reason: str | None = None
 
+    @property
+    def origin(self) -> str:
+        """The distribution with its version; of a file, which has none, its path."""
+        return f"{self.distribution} {self.version}".rstrip()
+
     def fail(self, reason: str) -> None:
         """Mark the plugin as failed; a second reason is added to the first."""
         self.status = "failed"

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import docker
@@ -19,6 +19,7 @@ from agnostics.sandbox.engine import connect
 from agnostics.sandbox.images import ensure_image
 from agnostics.task import LimitOverrides, Task, Test
 from agnostics.verify import Verifier
+from docker.models.containers import Container
 
 pytestmark = pytest.mark.slow
 START_S = 60
@@ -91,7 +92,7 @@ def own(engine: Engine, monkeypatch: pytest.MonkeyPatch, languages: dict[str, La
         yield made
 
 
-def containers(engine: Engine) -> list[docker.models.containers.Container]:
+def containers(engine: Engine) -> list[Container]:
     return docker.DockerClient(engine.url).containers.list(filters={"label": "agnostics.scope"})
 
 
@@ -108,24 +109,22 @@ def test_a_daemon_that_is_started_again_loses_no_program(
     assert max(one.attempts for one in found) <= 2
 
 
+def by_the_engine(container: Container) -> None:
+    container.kill()
+
+
+def by_the_kernel(container: Container) -> None:
+    """As for want of memory: a SIGKILL to the first process of the container, the harness."""
+    os.kill(container.attrs["State"]["Pid"], signal.SIGKILL)
+
+
+@pytest.mark.parametrize("kill", [by_the_engine, by_the_kernel])
 def test_a_container_that_is_killed_loses_no_program(
-    engine: Engine, own: Verifier, languages: dict[str, Language]
+    engine: Engine, own: Verifier, languages: dict[str, Language], kill: Callable[[Container], None]
 ) -> None:
     futures = [own.submit(languages["lua"], SPIN, TASK) for _ in range(60)]
     futures[5].result(timeout=60)
-    for container in containers(engine):
-        container.kill()
-    assert {str(future.result(timeout=120).verdict) for future in futures} == {"accepted"}
-
-
-def test_a_harness_taken_for_want_of_memory_loses_no_program(
-    engine: Engine, own: Verifier, languages: dict[str, Language]
-) -> None:
-    """As the kernel does it: a SIGKILL from outside to the container's first process."""
-    futures = [own.submit(languages["lua"], SPIN, TASK) for _ in range(60)]
-    futures[5].result(timeout=60)
-    for container in containers(engine):
-        os.kill(container.attrs["State"]["Pid"], signal.SIGKILL)
+    kill(containers(engine)[0])
     assert {str(future.result(timeout=120).verdict) for future in futures} == {"accepted"}
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from agnostics.sandbox import protocol
@@ -44,16 +45,15 @@ JOB = Job(
 )
 
 
-def script(text: str, output: bytes = b"42", given: bytes = b"", **changes: object) -> Job:
+def script(text: str, output: bytes = b"42", given: bytes = b"", **changes: Any) -> Job:
     """A job that runs a shell script once."""
-    return replace(JOB, **{"files": {"snippet.sh": text.encode()}, "tests": [(given, output)], **changes})  # type: ignore[arg-type]
+    return replace(replace(JOB, files={"snippet.sh": text.encode()}, tests=[(given, output)]), **changes)
 
 
-def compiled(text: str, output: bytes = b"42", **changes: object) -> Job:
+def compiled(text: str, output: bytes = b"42", **changes: Any) -> Job:
     """A job that compiles a C program and runs it twice."""
-    command = {"compile": ["gcc", "-w", "-o", "prog", "snippet.c"], "execute": ["./prog"]}
-    files = {"snippet.c": text.encode()}
-    return replace(JOB, **{**command, "files": files, "tests": [(b"", output)] * 2, **changes})  # type: ignore[arg-type]
+    job = replace(JOB, files={"snippet.c": text.encode()}, tests=[(b"", output)] * 2)
+    return replace(job, **{"compile": ["gcc", "-w", "-o", "prog", "snippet.c"], "execute": ["./prog"], **changes})
 
 
 def sanitized(program: Path, sources: list[Path]) -> Path:

@@ -68,7 +68,7 @@ def missing_tools(language: Language) -> list[str]:
 def install_hint(language: Language) -> str:
     """What brings the toolchain of `language` onto this machine, or does without."""
     if isinstance(language.install, str):
-        return f"run: {language.install}"
+        return language.install
     return "install it, or use --sandbox docker, whose image brings it"
 
 
@@ -78,7 +78,7 @@ def _toolchain(language: Language) -> Finding:
         f"toolchain {language.name}",
         None if missing else shutil.which((language.compile_argv() or language.execute_argv())[0], path=TOOLCHAIN_PATH),
         f"{', '.join(missing)} is not on this machine, so {language.name} runs in `docker` mode only",
-        install_hint(language).removeprefix("run: "),
+        install_hint(language),
     )
 
 

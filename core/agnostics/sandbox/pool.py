@@ -155,7 +155,9 @@ class Pool:
     def _pause_s(self) -> float:
         now = time.monotonic()
         deadlines = [worker.deadline for worker in self._workers]
-        deadlines += [*self._retry_at.values(), self._suspects.deadline]
+        deadlines += self._retry_at.values()
+        if self._suspects.due > now:  # afterwards it is the answers still to come that it waits for
+            deadlines.append(self._suspects.due)
         deadlines += [since + PATIENCE_S for key, since in self._waiting_since.items() if not self._count(key)]
         return min(max(0.01, min(deadlines, default=now + 60) - now), 60)
 
@@ -248,7 +250,7 @@ class Pool:
         """The languages whose work may begin now, those without a slot first; none but a suspect's in its turn."""
         if suspect := self._suspects.running:
             return [suspect.key]
-        if self._suspects.tickets and (self._suspects.deadline < time.monotonic() or not any(self._waiting.values())):
+        if self._suspects.tickets and (self._suspects.due < time.monotonic() or not any(self._waiting.values())):
             if not all(worker.idle for worker in self._workers):
                 return []
             suspect = self._suspects.take_first()

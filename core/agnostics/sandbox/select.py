@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from agnostics.sandbox.cluster import ClusterPool
+from typing import TYPE_CHECKING
+
 from agnostics.sandbox.modes import choose_backend
 from agnostics.sandbox.pool import Pool
+
+if TYPE_CHECKING:
+    from agnostics.sandbox.cluster import ClusterPool
 
 CLUSTER = "ray://"
 
@@ -18,5 +22,7 @@ def open_pool(sandbox: str = "auto", slots: int | None = None) -> Pool | Cluster
     """
     if not sandbox.startswith(CLUSTER):
         return Pool(choose_backend(sandbox), slots)
+    from agnostics.sandbox.cluster import ClusterPool
+
     host, _, mode = sandbox.removeprefix(CLUSTER).partition("/")
     return ClusterPool("auto" if host == "auto" else CLUSTER + host, mode or "auto", slots)

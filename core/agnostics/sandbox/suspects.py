@@ -39,7 +39,7 @@ class Suspects:
         return [ticket for _, ticket in self._waiting]
 
     @property
-    def deadline(self) -> float:
+    def due(self) -> float:
         """When other work is to be held back for them."""
         return self._waiting[0][0] + PATIENCE_S if self._waiting else float("inf")
 

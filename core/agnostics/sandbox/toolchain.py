@@ -12,5 +12,5 @@ def require_toolchain(language: Language) -> None:
     if missing := missing_tools(language):
         names = ", ".join(missing)
         raise MissingRequirement(
-            f"{language.name} needs {names}, which is not on this machine; {install_hint(language)}"
+            f"{language.name} needs {names}, which is not on this machine; to mend it: {install_hint(language)}"
         )
