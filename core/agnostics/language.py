@@ -42,8 +42,8 @@ class Language(_YamlModel):
 
     `install` is a shell command for the image build; `compile` and `execute` are command lines run in the folder that
     holds the program as `filename`. They are split into words and run without a shell, unless they use shell syntax.
-    Subclass it to override a method; the sandbox calls `image_instructions`, `compile_argv` and `execute_argv`, the
-    trainer `prompt_for`.
+    Subclass it to override a method; the sandbox calls `image_instructions`, `support_files`, `compile_argv` and
+    `execute_argv`, the trainer `prompt_for`.
     """
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_+.-]*$")]
@@ -130,6 +130,13 @@ class Language(_YamlModel):
         if isinstance(self.install, Install):
             return self.install.container_instructions
         return f"RUN apt-get update && DEBIAN_FRONTEND=noninteractive {self.install}"
+
+    def support_files(self) -> dict[str, bytes]:
+        """What a pack brings into the folder of every program, by name: a module, say, or an interpreter of its own.
+
+        They are read-only and executable, and count towards the 256 MiB of a request: keep them small.
+        """
+        return {}
 
     def reference_for(self, task: Task) -> str | None:
         """A right program for `task`, or None where the pack has none for its kind."""

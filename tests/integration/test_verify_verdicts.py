@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 from agnostics.language import Language
 from agnostics.task import LimitOverrides, Task, Test
@@ -46,6 +48,27 @@ def test_each_verdict_is_given_and_given_again(
     assert [t.verdict for t in first.tests] == [t.verdict for t in second.tests]
     assert first.sandbox == verifier.mode
     assert first.unenforced == ()
+
+
+def test_an_interpreter_that_counts_steps_says_so_with_a_signal(
+    verifier: Verifier, languages: dict[str, Language]
+) -> None:
+    spent = verifier.verify(languages["c"], "#include <signal.h>\nint main(void) { raise(SIGXCPU); }", TASK)
+    assert (spent.verdict, spent.tests[0].signal, spent.attempts) == ("time_limit", signal.SIGXCPU, 1)
+
+
+class WithInterpreter(Language):
+    def support_files(self) -> dict[str, bytes]:
+        return {"interpreter": b'#!/bin/sh\nread number; echo $((number + $(cat "$1")))\n'}
+
+
+def test_a_language_may_bring_its_interpreter(verifier: Verifier) -> None:
+    """It is executable, and no program can change it."""
+    fields = {"name": "adder", "prompt": "p", "filename": "snippet.add"}
+    adder = WithInterpreter(**fields, execute="./interpreter snippet.add")
+    assert verifier.verify(adder, "1", TASK).verdict == "accepted"
+    vandal = WithInterpreter(**fields, execute="sh snippet.add")
+    assert verifier.verify(vandal, "echo 'echo 0' > interpreter", TASK).verdict == "runtime_error"
 
 
 def test_the_first_failure_skips_the_rest_if_asked(verifier: Verifier, languages: dict[str, Language]) -> None:

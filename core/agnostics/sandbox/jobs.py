@@ -37,7 +37,7 @@ def job_for(language: Language, program: str, task: Task, *, stop_on_failure: bo
     checked = compare.checker is not None
     return _job(
         language,
-        {language.filename: encoded(program)},
+        {**language.support_files(), language.filename: encoded(program)},
         limits,
         tests=[(encoded(test.input), b"" if checked else encoded(test.output)) for test in task.tests],
         compare=_mode(compare.mode),
@@ -50,7 +50,7 @@ def job_for(language: Language, program: str, task: Task, *, stop_on_failure: bo
 
 def checker_job(language: Language, checker: Checker, given: bytes, output: bytes, expected: bytes) -> Job:
     """The job of running a checker on one output: `execute input output expected`."""
-    files = {language.filename: encoded(checker.program)}
+    files = {**language.support_files(), language.filename: encoded(checker.program)}
     files |= dict(zip(_CHECKER_FILES, (given, output, expected), strict=True))
     limits = language.with_startup(checker.limits.over(language.limits.over(Limits())))
     return _job(language, files, limits, tests=[(b"", b"")], compare="nothing", arguments=_CHECKER_FILES)

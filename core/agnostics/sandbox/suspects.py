@@ -6,6 +6,7 @@ by others). Only with nothing else running is it certain which.
 
 from __future__ import annotations
 
+import signal
 import time
 from collections import deque
 
@@ -64,4 +65,5 @@ def is_suspect(job: Job, answer: Answer) -> bool:
 
 def _waited(outcome: Outcome, limit_s: float) -> bool:
     used, lasted = outcome.cpu_ms / 1000 / limit_s, outcome.wall_ms / 1000 / limit_s
-    return outcome.verdict is Verdict.TIME_LIMIT and (used < LITTLE or (used < 1 and lasted > LONG))
+    stopped = outcome.verdict is Verdict.TIME_LIMIT and outcome.signal != signal.SIGXCPU
+    return stopped and (used < LITTLE or (used < 1 and lasted > LONG))

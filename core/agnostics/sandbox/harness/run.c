@@ -129,10 +129,11 @@ static bool memory_exceeded(const struct watch *watch, const struct outcome *out
     return watch->limits->data_mb && outcome->exit_code != 0 && peak_kb >= limit_kb / 10 * 9;
 }
 
+/* SIGXCPU, which only a program of its own accord gets here, is an interpreter's word that the steps it allows are used up. */
 static enum verdict judge(const struct watch *watch, const struct outcome *outcome) {
     if (watch->broken == MEMORY_LIMIT || memory_exceeded(watch, outcome)) return MEMORY_LIMIT;
     if (watch->broken == OUTPUT_LIMIT || too_much_output(watch)) return OUTPUT_LIMIT;
-    if (watch->broken == TIME_LIMIT || ended_late(watch, outcome)) return TIME_LIMIT;
+    if (watch->broken == TIME_LIMIT || ended_late(watch, outcome) || outcome->signal == SIGXCPU) return TIME_LIMIT;
     return outcome->exit_code != 0 ? RUNTIME_ERROR : ACCEPTED;
 }
 

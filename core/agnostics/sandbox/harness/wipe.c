@@ -56,9 +56,9 @@ void open_folders(void) {
     exit(3);
 }
 
-/* Write a file that the program may read and not change. The answer is NULL, or what went wrong. */
+/* Write a file that the program may read and execute, and not change. The answer is NULL, or what went wrong. */
 const char *write_file(const struct file *file) {
-    int fd = openat(work, file->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0444);
+    int fd = openat(work, file->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0555);
     struct slice data = file->data;
     while (fd >= 0 && data.size > 0) {
         ssize_t now = write(fd, data.data, data.size);
