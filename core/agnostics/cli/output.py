@@ -11,6 +11,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+json_option = click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
+
 words = Console(stderr=True, highlight=False)
 """Progress and remarks: stderr."""
 

@@ -1,0 +1,90 @@
+"""`agn languages check`: right programs, wrong ones and cheats, and what becomes of them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from agnostics.cli.output import json_option, print_json, print_table, words
+from agnostics.errors import MissingRequirement
+from agnostics.host import load_host
+from agnostics.language import Language
+
+if TYPE_CHECKING:
+    from agnostics.dataset import Dataset
+    from agnostics.verify import Verifier
+
+
+@click.command()
+@click.argument("names", nargs=-1)
+@click.option("--sandbox", default="auto", show_default=True, help="auto, docker, bubblewrap, process or ray://…")
+@json_option
+def check(names: tuple[str, ...], sandbox: str, as_json: bool) -> int:
+    """Run right programs, wrong ones and cheats of NAMES, or of all languages that can run here, on starter tasks.
+
+    Exit status 1 where a verdict is not as due.
+    """
+    from agnostics.verify import Verifier
+
+    host = load_host()
+    languages = [host.language(name) for name in names] or list(host.languages().values())
+    starter, _ = host.dataset("starter")
+    with Verifier(sandbox) as verifier:
+        checks = [_check(language, starter, verifier, required=bool(names)) for language in languages]
+        mode = verifier.mode
+    if as_json:
+        print_json({"sandbox": mode, "languages": [asdict(one) for one in checks]})
+    else:
+        _show_checks(checks, mode)
+    return 1 if any(one.failed for one in checks) else 0
+
+
+@dataclass(frozen=True)
+class _Check:
+    """What came of checking one language. `missing` says why nothing could be run."""
+
+    language: str
+    right: int = 0
+    false_negatives: int = 0
+    cheats: int = 0
+    false_positives: int = 0
+    failed: tuple[str, ...] = ()
+    missing: str | None = None
+
+
+def _check(language: Language, dataset: Dataset, verifier: Verifier, *, required: bool) -> _Check:
+    from agnostics.testing.languages import check_language
+
+    words.print(f"checking {language.name}")
+    try:
+        claims = list(check_language(language, dataset.tasks("test"), verifier))
+    except MissingRequirement as error:
+        if required:
+            raise
+        return _Check(language.name, missing=str(error))
+    right, cheats = ([claim for claim in claims if claim.kind == kind] for kind in ("right", "cheat"))
+    return _Check(
+        language.name,
+        len(right),
+        sum(not claim.holds for claim in right),
+        len(cheats),
+        sum(not claim.holds for claim in cheats),
+        tuple(f"{claim.text}: {claim.found}" for claim in claims if not claim.holds),
+    )
+
+
+def _show_checks(checks: list[_Check], mode: str) -> None:
+    heads = ["language", "right programs", "refused of them", "cheats", "accepted of them", ""]
+    rows = [
+        (one.language, one.right, one.false_negatives, one.cheats, one.false_positives, one.missing or "")
+        for one in checks
+    ]
+    print_table(heads, rows)
+    for one in checks:
+        for text in one.failed:
+            click.echo(f"{one.language}: {text}")
+    right, refused = sum(one.right for one in checks), sum(one.false_negatives for one in checks)
+    if right:
+        click.echo(f"false negatives in {mode} mode: {refused} of {right} ({refused / right:.2%})")
