@@ -13,6 +13,8 @@ from pydantic_core import ErrorDetails
 from agnostics.errors import UsageError, unknown
 from agnostics.task import Frozen, LimitOverrides, Limits, Task
 
+NAME = r"^[a-z0-9][a-z0-9_+.-]*$"
+"""What a language may be called."""
 _SHELL_SYNTAX = frozenset("|&;<>()$`*?[]#~{}\n")
 
 
@@ -24,17 +26,25 @@ class _YamlModel(Frozen):
     model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=_dashed, populate_by_name=True)
 
 
-class Container(_YamlModel):
-    """The image that the language is installed into: `base-image`, and the distribution family it is of."""
-
-    base_image: str = "debian:trixie"
-    type: Literal["debian"] = "debian"
-
-
 class Install(_YamlModel):
     """How the toolchain gets into the image: Dockerfile lines, where one shell command is not enough."""
 
     container_instructions: str
+
+
+class Fallback(_YamlModel):
+    """A base image made of Debian packages, and the install upon it, for where no registry gives the language's own."""
+
+    base_image: Annotated[str, Field(pattern=r"^debian:[a-z]+$")]
+    install: str | Install | None = None
+
+
+class Container(_YamlModel):
+    """The image that the language is installed into: `base-image`, the distribution family it is of, and a fallback."""
+
+    base_image: str = "debian:trixie"
+    type: Literal["debian"] = "debian"
+    fallback: Fallback | None = None
 
 
 class Language(_YamlModel):
@@ -46,12 +56,14 @@ class Language(_YamlModel):
     `execute_argv`, the trainer `prompt_for`.
     """
 
-    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_+.-]*$")]
+    name: Annotated[str, Field(pattern=NAME)]
     prompt: str
     filename: Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.+-]*$")]
     execute: Annotated[str, Field(min_length=1)]
     compile: str | None = None
     install: str | Install | None = None
+    version: str | None = None
+    """A command that prints the toolchain's version; `TOOL --version` of the first tool if not given."""
     container: Container = Container()
     tags: tuple[str, ...] = ()
     """Further names by which models tag code blocks of this language, beside its name and the file's suffix."""
@@ -62,6 +74,8 @@ class Language(_YamlModel):
     """Environment variables for the compiler and the program, beside PATH, HOME and TMPDIR."""
     reference: dict[str, str] = Field(default={}, repr=False)
     """Right programs by kind of task; `@name@` stands for the task's parameter `name`."""
+    contract: dict[str, str] = Field(default={}, repr=False)
+    """The programs of the contract suite by name: what each is to do stands in docs/languages.md."""
 
     @field_validator("filename")
     @classmethod
@@ -92,10 +106,11 @@ class Language(_YamlModel):
 
     @classmethod
     def from_folder(cls, folder: Path, **fields: Any) -> Self:
-        """The language of a pack: `language.yaml`, and beside it right programs as `reference/KIND.SUFFIX`."""
-        programs = sorted((folder / "reference").glob("*.*"))
-        reference = {path.stem: path.read_text(encoding="utf-8") for path in programs}
-        return cls.from_yaml(folder / "language.yaml", reference=reference, **fields)
+        """The language of a pack: `language.yaml`, and beside it the programs of the contract suite as
+        `contract/NAME.SUFFIX` and right programs for tasks as `reference/KIND.SUFFIX`.
+        """
+        programs = {part: _programs(folder / part) for part in ("contract", "reference")}
+        return cls.from_yaml(folder / "language.yaml", **programs, **fields)
 
     @property
     def code_tags(self) -> frozenset[str]:
@@ -123,13 +138,27 @@ class Language(_YamlModel):
         """The program's command line in words."""
         return _words(self.execute)
 
-    def image_instructions(self) -> str:
-        """The Dockerfile lines after `FROM` that put the toolchain into the image."""
-        if self.install is None:
+    def tools(self) -> list[str]:
+        """The commands that have to be installed for a program to be compiled and run."""
+        commands = [self.compile_argv(), self.execute_argv()]
+        names = dict.fromkeys(argv[0] for argv in commands if argv)
+        return [name for name in names if not name.startswith("./")]
+
+    def version_command(self) -> str | None:
+        """What prints the toolchain's version; None where there is nothing to ask."""
+        return self.version or next((f"{tool} --version" for tool in self.tools()), None)
+
+    def image_instructions(self, base: str | None = None) -> str:
+        """The Dockerfile lines after `FROM base` that put the toolchain into the image; `base` is the language's own
+        base image if not given.
+        """
+        fallback = self.container.fallback
+        install = fallback.install if fallback and base == fallback.base_image else self.install
+        if install is None:
             return ""
-        if isinstance(self.install, Install):
-            return self.install.container_instructions
-        return f"RUN apt-get update && DEBIAN_FRONTEND=noninteractive {self.install}"
+        if isinstance(install, Install):
+            return install.container_instructions
+        return f"RUN apt-get update && DEBIAN_FRONTEND=noninteractive {install}"
 
     def support_files(self) -> dict[str, bytes]:
         """What a pack brings into the folder of every program, by name: a module, say, or an interpreter of its own.
@@ -148,6 +177,11 @@ class Language(_YamlModel):
         return template
 
 
+def _programs(folder: Path) -> dict[str, str]:
+    """The programs in `folder` by the first part of their names."""
+    return {path.stem: path.read_bytes().decode() for path in sorted(folder.glob("*.*"))}
+
+
 def _words(command: str) -> list[str]:
     """A configured command line in words; one that uses shell syntax is given to `sh`, as its author means it."""
     if _SHELL_SYNTAX.intersection(command):
@@ -161,10 +195,16 @@ def _explain(complaint: ErrorDetails, model: type[Language]) -> str:
     if complaint["type"] == "missing":
         return f"the key {key!r} is missing"
     if complaint["type"] == "extra_forbidden":
-        parts: dict[str, type[BaseModel]] = {"container": Container, "limits": LimitOverrides, "install": Install}
-        fields = parts.get(key.partition(".")[0], model).model_fields if "." in key else model.model_fields
+        fields = _model_of(complaint["loc"][:-1], model).model_fields
         return str(unknown("key", key.rpartition(".")[2], (_dashed(name) for name in fields)))
     return f"{key}: {complaint['msg']}"
+
+
+def _model_of(place: tuple[int | str, ...], model: type[Language]) -> type[BaseModel]:
+    """The part of a language that the keys of the mapping at `place` belong to."""
+    parts: dict[str, type[BaseModel]] = {"container": Container, "limits": LimitOverrides, "install": Install}
+    parts["fallback"] = Fallback
+    return next((parts[name] for name in reversed(place) if name in parts), model)
 
 
 def _line_of(place: tuple[int | str, ...], text: str) -> int | None:

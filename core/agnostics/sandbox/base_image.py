@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import IO
 
 from docker import DockerClient
@@ -23,16 +24,53 @@ BOOTSTRAP_S = 900
 """How long making a Debian system from packages may take."""
 
 
+@dataclass(frozen=True)
+class Bases:
+    """Base images, the best first; with `from_packages` only such as are made here from Debian's packages."""
+
+    names: tuple[str, ...]
+    from_packages: bool = False
+
+
+def find_base(client: DockerClient, bases: Bases, progress: Callable[[str], None]) -> tuple[str, str]:
+    """The first of `bases` that is here or can be had, and what the image is called here.
+
+    Raises MissingRequirement where none can be had.
+    """
+    failures = []
+    for name in bases.names:
+        try:
+            return name, _made_base(client, name) if bases.from_packages else _any_base(client, name, progress)
+        except MissingRequirement as error:
+            failures.append(str(error))
+    raise MissingRequirement("; and in its place: ".join(failures))
+
+
+def _any_base(client: DockerClient, name: str, progress: Callable[[str], None]) -> str:
+    return local_base(client, name) or fetch_base(client, name, progress)
+
+
+def _made_base(client: DockerClient, name: str) -> str:
+    suite = _debian_suite(name)
+    if suite is None:
+        raise MissingRequirement(
+            f"{name} is no Debian release, so no packages make it; name one with --base debian:trixie"
+        )
+    return _present(client, _home_made(suite)) or _bootstrap(client, suite)
+
+
 def local_base(client: DockerClient, name: str) -> str | None:
     """The local image that stands for the base image `name`: itself, or the one made here in its place."""
     suite = _debian_suite(name)
-    for candidate in (name, *([_home_made(suite)] if suite else [])):
-        try:
-            client.images.get(candidate)
-        except ImageNotFound:
-            continue
-        return candidate
-    return None
+    return _present(client, name) or (_present(client, _home_made(suite)) if suite else None)
+
+
+def _present(client: DockerClient, name: str) -> str | None:
+    try:
+        client.images.get(name)
+    except ImageNotFound:
+        return None
+    return name
 
 
 def fetch_base(client: DockerClient, name: str, progress: Callable[[str], None]) -> str:
@@ -112,7 +150,10 @@ def _debootstrap(suite: str, archive: IO[bytes]) -> None:
         raise MissingRequirement(f"mmdebstrap did not make debian:{suite} in {BOOTSTRAP_S} s") from error
     except subprocess.CalledProcessError as error:
         last = error.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["no message"]
-        raise MissingRequirement(f"mmdebstrap could not make debian:{suite}: {last[0]}") from error
+        raise MissingRequirement(
+            f"mmdebstrap could not make debian:{suite}: {last[0]}; on a machine with access run "
+            f"`docker pull debian:{suite}` and bring it with `docker load`, or use --sandbox bubblewrap"
+        ) from error
 
 
 def _mirror() -> list[str]:

@@ -60,9 +60,7 @@ def toolchain_findings(languages: Iterable[Language]) -> list[Finding]:
 
 def missing_tools(language: Language) -> list[str]:
     """The commands of `language` that are not installed on this machine."""
-    commands = [language.compile_argv(), language.execute_argv()]
-    names = dict.fromkeys(argv[0] for argv in commands if argv)
-    return [name for name in names if not name.startswith("./") and shutil.which(name, path=TOOLCHAIN_PATH) is None]
+    return [name for name in language.tools() if shutil.which(name, path=TOOLCHAIN_PATH) is None]
 
 
 def install_hint(language: Language) -> str:
@@ -73,10 +71,11 @@ def install_hint(language: Language) -> str:
 
 
 def _toolchain(language: Language) -> Finding:
-    missing = missing_tools(language)
+    missing, tools = missing_tools(language), language.tools()
+    here = shutil.which(tools[0], path=TOOLCHAIN_PATH) if tools else "comes with its pack"
     return Finding(
         f"toolchain {language.name}",
-        None if missing else shutil.which((language.compile_argv() or language.execute_argv())[0], path=TOOLCHAIN_PATH),
+        None if missing else here,
         f"{', '.join(missing)} is not on this machine, so {language.name} runs in `docker` mode only",
         install_hint(language),
     )

@@ -8,6 +8,7 @@ import io
 import logging
 import os
 import re
+import shlex
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from docker.errors import APIError, ImageNotFound
 
 from agnostics.errors import AgnosticsError, MissingRequirement
 from agnostics.language import Language
-from agnostics.sandbox.base_image import fetch_base, local_base
+from agnostics.sandbox.base_image import Bases, find_base
 
 log = logging.getLogger("agnostics")
 
@@ -33,13 +34,20 @@ LOCK_S = 3600
 """How long to wait for another process that makes images."""
 
 
+def image_name(language: Language) -> str:
+    """The name of the image of `language`, which changes with what the language says of its image."""
+    return f"agnostics/{language.name}:{_digest(language.container.model_dump_json(), language.image_instructions())}"
+
+
 def built_image(client: DockerClient, language: Language) -> str | None:
-    """The name of the image of `language` where it is there and up to date, else None."""
-    base = local_base(client, language.container.base_image)
-    if base is None:
-        return None
-    name = _name(client, language, base)
-    return name if _present(client, name) else None
+    """The name of the image of `language` where it is here, else None."""
+    name = image_name(language)
+    return name if _labels(client, name) is not None else None
+
+
+def image_base(client: DockerClient, name: str) -> str:
+    """The base image that the image `name` was built upon."""
+    return (_labels(client, name) or {}).get("agnostics.base", "unknown")
 
 
 def ensure_image(client: DockerClient, language: Language, progress: Progress) -> str:
@@ -51,38 +59,67 @@ def ensure_image(client: DockerClient, language: Language, progress: Progress) -
     if image := built_image(client, language):
         return image
     with _one_at_a_time():
-        return built_image(client, language) or _make(client, language, progress)
+        return built_image(client, language) or _make(client, language, bases_of(language), progress)
 
 
-def dockerfile(language: Language, base: str) -> str:
-    """The Dockerfile that puts the toolchain of `language` upon the image `base`."""
-    return f"FROM {base}\n{language.image_instructions()}\n"
+def rebuild_image(client: DockerClient, language: Language, bases: Bases, progress: Progress) -> str:
+    """Make the image of `language` upon the first of `bases` that can be had, unless it is that already.
+
+    It takes the place of the one that was there. Raises as `ensure_image`.
+    """
+    with _one_at_a_time():
+        return _make(client, language, bases, progress)
 
 
-def _make(client: DockerClient, language: Language, progress: Progress) -> str:
+def bases_of(language: Language) -> Bases:
+    """The base image of `language`, then the one that stands in for it."""
+    fallback = language.container.fallback
+    return Bases((language.container.base_image, *([fallback.base_image] if fallback else [])))
+
+
+def dockerfile(language: Language, base: str, image: str) -> str:
+    """The Dockerfile that puts the toolchain of `language` upon `image`, which is what `base` is called here.
+
+    Its last lines fail the build where a command of the toolchain did not come with it.
+    """
+    checks = "".join(f"RUN command -v {shlex.quote(tool)}\n" for tool in language.tools())
+    return f"FROM {image}\n{language.image_instructions(base)}\n{checks}"
+
+
+def _make(client: DockerClient, language: Language, bases: Bases, progress: Progress) -> str:
     log.warning("making the image of %s; this takes some minutes, once", language.name)
-    wanted = language.container.base_image
-    base = local_base(client, wanted) or fetch_base(client, wanted, progress)
-    name = _name(client, language, base)
-    progress(f"building the image {name}")
-    _build(client, language, dockerfile(language, base), name, progress)
+    base, image = find_base(client, bases, progress)
+    if base != language.container.base_image:
+        log.warning("the image of %s stands on %s, not on %s", language.name, base, language.container.base_image)
+    name, recipe = image_name(language), dockerfile(language, base, image)
+    content = _digest(str(client.images.get(image).id), recipe)
+    if _labels(client, name) != _labels_of(base, content):
+        progress(f"building the image {name}")
+        _build(client, language, recipe, name, _labels_of(base, content), progress)
     return name
 
 
-def _name(client: DockerClient, language: Language, base: str) -> str:
-    recipe = f"{client.images.get(base).id}\n{dockerfile(language, base)}"
-    return f"agnostics/{language.name}:{hashlib.sha256(recipe.encode()).hexdigest()[:12]}"
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
 
 
-def _present(client: DockerClient, name: str) -> bool:
+def _labels_of(base: str, content: str) -> dict[str, str]:
+    """What an image says of itself: its base image, and what it was made of."""
+    return {"agnostics.base": base, "agnostics.content": content}
+
+
+def _labels(client: DockerClient, name: str) -> dict[str, str] | None:
+    """The labels of an image, None where it is not here."""
     try:
-        client.images.get(name)
+        labels: dict[str, str] = client.images.get(name).labels
     except ImageNotFound:
-        return False
-    return True
+        return None
+    return {key: value for key, value in labels.items() if key.startswith("agnostics.")}
 
 
-def _build(client: DockerClient, language: Language, recipe: str, name: str, progress: Progress) -> None:
+def _build(
+    client: DockerClient, language: Language, recipe: str, name: str, labels: dict[str, str], progress: Progress
+) -> None:
     """Build on the host's network: a bridge needs a name server of its own, and the packages come from the host's."""
     last = ""
     try:
@@ -91,6 +128,7 @@ def _build(client: DockerClient, language: Language, recipe: str, name: str, pro
             tag=name,
             network_mode="host",
             buildargs=_proxies(),
+            labels=labels,
             rm=True,
             forcerm=True,
             timeout=STEP_S,
@@ -120,7 +158,8 @@ def _proxies() -> dict[str, str]:
 def _unbuilt(language: Language, reason: str, last: str) -> MissingRequirement:
     return MissingRequirement(
         f"the image of {language.name} could not be built: {' '.join(reason.split())} (last words: {last!r}); "
-        f"to see all of it, run: agn languages build {language.name}"
+        f"to see all of it, run: agn languages build {language.name}; without a network, build it on a machine that "
+        f"has one and bring it: docker save {image_name(language)}, then docker load"
     )
 
 

@@ -63,8 +63,8 @@ def _addressed(row: Row) -> Row:
 
 
 def language_row(language: Language) -> Row:
-    """The row of `language`; reference programs are no part of how a run used it."""
-    definition = language.model_dump(mode="python", exclude={"name", "reference"})
+    """The row of `language`; the programs that its pack brings are no part of how a run used it."""
+    definition = language.model_dump(mode="python", exclude={"name", "reference", "contract"})
     return _addressed({"name": language.name, "definition": clean(definition)})
 
 

@@ -18,24 +18,39 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("names", nargs=-1)
-def build(names: tuple[str, ...]) -> int:
-    """Make the container images of the languages NAMES (names or YAML files), or of all; those that are there stay."""
+@click.option("--base", metavar="IMAGE", help="Build upon this image instead of the language's own.")
+@click.option("--from-debootstrap", is_flag=True, help="Ask no registry: make the base image from Debian's packages.")
+def build(names: tuple[str, ...], base: str | None, from_debootstrap: bool) -> int:
+    """Make the container images of the languages NAMES (names or YAML files), or of all.
+
+    An image that is here stays, unless an option asks for another base than it stands on. Where no registry gives the
+    base image, one is made from Debian's packages.
+    """
     from agnostics.sandbox.engine import connect
 
     host = load_host()
     languages = [host.language(name) for name in names] or list(host.languages().values())
     client = connect()
-    return max([_build(client, language) for language in languages], default=0)
+    return max([_build(client, language, base, from_debootstrap) for language in languages], default=0)
 
 
-def _build(client: DockerClient, language: Language) -> int:
+def _build(client: DockerClient, language: Language, base: str | None, from_packages: bool) -> int:
     """Make one image; the exit status. One that cannot be made does not keep the others from it."""
-    from agnostics.sandbox.images import ensure_image
+    from agnostics.sandbox.base_image import Bases
+    from agnostics.sandbox.images import bases_of, ensure_image, rebuild_image
 
     try:
-        image = ensure_image(client, language, lambda line: words.print(Text(line)))
+        if base or from_packages:
+            bases = Bases((base,) if base else bases_of(language).names, from_packages)
+            image = rebuild_image(client, language, bases, _tell)
+        else:
+            image = ensure_image(client, language, _tell)
     except AgnosticsError as error:
         click.echo(f"agn: {error}", err=True)
         return error.exit_code
     click.echo(f"{language.name} {image}")
     return 0
+
+
+def _tell(line: str) -> None:
+    words.print(Text(line))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
 
 import click
 
@@ -11,10 +10,9 @@ from agnostics.cli.output import json_option, print_json, print_table
 from agnostics.errors import MissingRequirement
 from agnostics.host import load_host
 from agnostics.language import Language
-from agnostics.sandbox.doctor import missing_tools
+from agnostics.sandbox.doctor import missing_tools, sandbox_findings
 
-if TYPE_CHECKING:
-    from docker import DockerClient
+MODES = ("bubblewrap", "docker")
 
 
 @click.command("list")
@@ -26,53 +24,76 @@ def list_command(as_json: bool) -> None:
 
 @dataclass(frozen=True)
 class _Entry:
-    """One line of the list. `missing` are the commands that this machine lacks; `image` is None where there is none."""
+    """One line of the list. `modes` are those it can run in at once; `missing` are the commands that this machine
+    lacks; `image` is None where it is not built, and `base` what it stands on.
+    """
 
     name: str
     origin: str
+    version: str | None
+    modes: list[str]
     compiles: bool
     missing: list[str]
     image: str | None
+    base: str | None
     prompt: str
 
 
 def print_languages(as_json: bool) -> None:
     """The list, as a table or as JSON."""
-    host = load_host()
-    client = _engine()
-    entries = [_entry(language, host.origin(name), client) for name, language in sorted(host.languages().items())]
+    entries = _entries()
     if as_json:
         print_json([asdict(entry) for entry in entries])
         return
-    rows = [
-        (e.name, e.origin, "yes" if e.compiles else "", _toolchain(e.missing), e.image or "not built", e.prompt)
-        for e in entries
+    rows = [(e.name, e.origin, e.version, ", ".join(e.modes) or _way_out(e), e.base, e.prompt) for e in entries]
+    print_table(["name", "from", "toolchain", "runs here in", "image on", "prompt"], rows)
+
+
+def _entries() -> list[_Entry]:
+    from agnostics.cli.languages.versions import toolchain_versions
+
+    host = load_host()
+    languages = sorted(host.languages().values(), key=lambda language: language.name)
+    images = _images(languages)
+    here = {finding.name for finding in sandbox_findings() if finding.found}
+    modes = {one.name: _modes(one, here, built=one.name in images) for one in languages}
+    versions: dict[str, str | None] = {}
+    for mode in MODES:
+        asked = [one for one in languages if mode in modes[one.name] and not versions.get(one.name)]
+        versions |= toolchain_versions(asked, mode) if asked else {}
+    return [
+        _entry(one, host.origin(one.name), versions.get(one.name), modes[one.name], images.get(one.name))
+        for one in languages
     ]
-    print_table(["name", "from", "compiled", "toolchain here", "image", "prompt"], rows)
 
 
-def _entry(language: Language, origin: str, client: DockerClient | None) -> _Entry:
-    from agnostics.sandbox.images import built_image
-
-    return _Entry(
-        language.name,
-        origin,
-        language.compile is not None,
-        missing_tools(language),
-        built_image(client, language) if client else None,
-        language.prompt.strip().splitlines()[0],
-    )
+def _entry(
+    language: Language, origin: str, version: str | None, modes: list[str], image: tuple[str, str] | None
+) -> _Entry:
+    name, base = image or (None, None)
+    prompt = language.prompt.strip().splitlines()[0]
+    missing = missing_tools(language)
+    return _Entry(language.name, origin, version, modes, language.compile is not None, missing, name, base, prompt)
 
 
-def _engine() -> DockerClient | None:
-    """The container engine, where one answers: without one no image is built."""
+def _modes(language: Language, here: set[str], *, built: bool) -> list[str]:
+    """The modes in which programs of `language` run here at once, with nothing to be made first."""
+    ready = {"bubblewrap": not missing_tools(language), "docker": built}
+    return [mode for mode in MODES if mode in here and ready[mode]]
+
+
+def _images(languages: list[Language]) -> dict[str, tuple[str, str]]:
+    """The images that are built, with what they stand on, by language; none where no container engine answers."""
     from agnostics.sandbox.engine import connect
+    from agnostics.sandbox.images import built_image, image_base
 
     try:
-        return connect()
+        client = connect()
     except MissingRequirement:
-        return None
+        return {}
+    names = {language.name: built_image(client, language) for language in languages}
+    return {language: (name, image_base(client, name)) for language, name in names.items() if name}
 
 
-def _toolchain(missing: list[str]) -> str:
-    return f"no {', '.join(missing)}" if missing else "yes"
+def _way_out(entry: _Entry) -> str:
+    return f"none yet: agn languages build {entry.name}"
