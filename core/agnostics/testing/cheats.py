@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from agnostics.language import Language
 from agnostics.task import Comparison, Task, Test
 
 INTEGER = re.compile(r"(?<![\w.])-?\d+(?![\w.])")
@@ -23,13 +22,6 @@ def cheats_at(task: Task) -> Iterator[tuple[str, str, Task]]:
         if output.split() != test.output.split():
             yield what, output, task.model_copy(update={"tests": (test,)})
             yield f"{what}, with a tolerance", output, task.model_copy(update={"tests": (test,), "compare": FLOATS})
-
-
-def printing(language: Language, output: str) -> tuple[Language, str]:
-    """A program that prints `output`, and the language, in the same image, that it is written in: the shell's."""
-    shell = {"filename": "cheat.sh", "compile": None, "execute": "sh cheat.sh"}
-    quoted = output.replace("'", "'\\''")
-    return language.model_copy(update=shell), f"printf '%s' '{quoted}'\n"
 
 
 def _cheats(expected: str) -> Iterator[tuple[str, str]]:

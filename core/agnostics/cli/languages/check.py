@@ -1,8 +1,9 @@
-"""`agn languages check`: right programs, wrong ones and cheats, and what becomes of them."""
+"""`agn languages check`: the contract suite, right programs and cheats, and what becomes of them."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections import Counter
+from dataclasses import asdict, astuple, dataclass
 from typing import TYPE_CHECKING
 
 import click
@@ -13,7 +14,7 @@ from agnostics.host import load_host
 from agnostics.language import Language
 
 if TYPE_CHECKING:
-    from agnostics.dataset import Dataset
+    from agnostics.task import Task
     from agnostics.verify import Verifier
 
 
@@ -22,17 +23,17 @@ if TYPE_CHECKING:
 @click.option("--sandbox", default="auto", show_default=True, help="auto, docker, bubblewrap, process or ray://…")
 @json_option
 def check(names: tuple[str, ...], sandbox: str, as_json: bool) -> int:
-    """Run right programs, wrong ones and cheats of NAMES, or of all languages that can run here, on starter tasks.
+    """Try the contract of NAMES (names or YAML files), their right programs, and cheats.
 
-    Exit status 1 where a verdict is not as due.
+    Without NAMES all languages that can run here are tried. Exit status 1 where a verdict is not as due.
     """
     from agnostics.verify import Verifier
 
     host = load_host()
     languages = [host.language(name) for name in names] or list(host.languages().values())
-    starter, _ = host.dataset("starter")
+    tasks = list(host.dataset("starter")[0].tasks("test")) if "starter" in host.datasets() else []
     with Verifier(sandbox) as verifier:
-        checks = [_check(language, starter, verifier, required=bool(names)) for language in languages]
+        checks = [_check(language, tasks, verifier, required=bool(names)) for language in languages]
         mode = verifier.mode
     if as_json:
         print_json({"sandbox": mode, "languages": [asdict(one) for one in checks]})
@@ -43,9 +44,14 @@ def check(names: tuple[str, ...], sandbox: str, as_json: bool) -> int:
 
 @dataclass(frozen=True)
 class _Check:
-    """What came of checking one language. `missing` says why nothing could be run."""
+    """What came of checking one language: how many programs were run, and of how many the verdict was not as due.
+
+    `missing` says why nothing could be run.
+    """
 
     language: str
+    contract: int = 0
+    broken: int = 0
     right: int = 0
     false_negatives: int = 0
     cheats: int = 0
@@ -54,33 +60,33 @@ class _Check:
     missing: str | None = None
 
 
-def _check(language: Language, dataset: Dataset, verifier: Verifier, *, required: bool) -> _Check:
+def _check(language: Language, tasks: list[Task], verifier: Verifier, *, required: bool) -> _Check:
     from agnostics.testing.languages import check_language
 
     words.print(f"checking {language.name}")
     try:
-        claims = list(check_language(language, dataset.tasks("test"), verifier))
+        claims = list(check_language(language, tasks, verifier))
     except MissingRequirement as error:
         if required:
             raise
         return _Check(language.name, missing=str(error))
-    right, cheats = ([claim for claim in claims if claim.kind == kind] for kind in ("right", "cheat"))
+    made = Counter(claim.kind for claim in claims)
+    failed = Counter(claim.kind for claim in claims if not claim.holds)
     return _Check(
         language.name,
-        len(right),
-        sum(not claim.holds for claim in right),
-        len(cheats),
-        sum(not claim.holds for claim in cheats),
-        tuple(f"{claim.text}: {claim.found}" for claim in claims if not claim.holds),
+        contract=made["contract"],
+        broken=failed["contract"],
+        right=made["right"],
+        false_negatives=failed["right"],
+        cheats=made["cheat"],
+        false_positives=failed["cheat"],
+        failed=tuple(f"{claim.text}: {claim.found}" for claim in claims if not claim.holds),
     )
 
 
 def _show_checks(checks: list[_Check], mode: str) -> None:
-    heads = ["language", "right programs", "refused of them", "cheats", "accepted of them", ""]
-    rows = [
-        (one.language, one.right, one.false_negatives, one.cheats, one.false_positives, one.missing or "")
-        for one in checks
-    ]
+    heads = ["language", "contract", "broken", "right programs", "refused", "cheats", "accepted", ""]
+    rows = [(*astuple(one)[:7], one.missing or "") for one in checks]
     print_table(heads, rows)
     for one in checks:
         for text in one.failed:

@@ -1,0 +1,4 @@
+program crash
+  implicit none
+  error stop "on purpose"
+end program crash

@@ -1,0 +1,6 @@
+program flood
+  implicit none
+  do
+    print '(a)', "more and more"
+  end do
+end program flood

@@ -1,0 +1,3 @@
+for line in eachline()
+    println(line)
+end

@@ -1,0 +1,4 @@
+kept = []
+while true
+    push!(kept, rand(1_000_000))
+end

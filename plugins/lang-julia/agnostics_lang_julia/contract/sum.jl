@@ -1,0 +1,2 @@
+numbers = parse.(Int, split(read(stdin, String)))
+println(sum(numbers))

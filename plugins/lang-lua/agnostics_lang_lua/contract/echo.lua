@@ -1,0 +1,3 @@
+for line in io.lines() do
+  print(line)
+end

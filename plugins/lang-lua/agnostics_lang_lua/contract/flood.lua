@@ -1,0 +1,3 @@
+while true do
+  print("more and more")
+end

@@ -1,0 +1,1 @@
+cat(readLines(con = file("stdin")), sep = "\n")

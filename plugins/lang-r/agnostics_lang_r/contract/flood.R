@@ -1,0 +1,1 @@
+repeat cat("more and more\n")
