@@ -47,3 +47,27 @@ def test_a_program_is_verified_without_torch(clean: Path) -> None:
     )
     assert answer.returncode == 0, answer.stderr
     assert json.loads(answer.stdout)["verdict"] == "accepted"
+
+
+def test_a_pack_made_by_new_is_built_installed_and_verifies_a_program(clean: Path, tmp_path: Path) -> None:
+    """In a copy of nothing: a wheel of the generated pack in an environment that never saw this checkout."""
+
+    def call(*command: str | Path, given: str = "") -> str:
+        answer = subprocess.run(
+            command, cwd=tmp_path, input=given, capture_output=True, text=True, timeout=200, check=False
+        )
+        assert answer.returncode == 0, answer.stderr
+        return answer.stdout
+
+    call(clean / "agn", "languages", "new", "fresh")
+    call(clean / "pip", "wheel", "-q", "--no-deps", "-w", "wheels", "./agnostics-lang-fresh")
+    (wheel,) = (tmp_path / "wheels").glob("*.whl")
+    call(clean / "pip", "install", "-q", wheel)
+    try:
+        line = {"id": 1, "language": "fresh", "program": "read n; echo $((n + 1))"}
+        request = json.dumps({**line, "tests": [{"input": "41\n", "output": "42"}]})
+        answer = call(clean / "agn", "verify", "--sandbox", "bubblewrap", given=request + "\n")
+        assert json.loads(answer)["verdict"] == "accepted"
+        call(clean / "agn", "languages", "check", "fresh", "--sandbox", "bubblewrap")
+    finally:
+        call(clean / "pip", "uninstall", "-q", "-y", "agnostics-lang-fresh")

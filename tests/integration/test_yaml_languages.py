@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -30,3 +34,28 @@ def test_a_language_of_a_few_lines_verifies_right_and_wrong_programs(name: str, 
         futures = [verifier.submit(language, program, SUM) for program in (right, wrong, crash, " ")]
         found = [str(future.result(timeout=120).verdict) for future in futures]
     assert found == ["accepted", "wrong_answer", "runtime_error", "no_program"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_language_of_a_few_lines_is_trained_on(name: str, starter_model: Path, tmp_path: Path) -> None:
+    """The starter knows another language, so nothing passes; but all that it writes is run in this one."""
+    (tmp_path / f"{name}.yaml").write_text(PROGRAMS[name][0])
+    sums = [{"id": str(n), "statement": "Add.", "tests": [{"input": f"{n} 4", "output": f"{n + 4}"}]} for n in range(4)]
+    (tmp_path / "tasks.jsonl").write_text("\n".join(map(json.dumps, sums)))
+    settings = {
+        "rollout.engine": "transformers",
+        "rollout.prompts": 2,
+        "rollout.group": 4,
+        "rollout.max_new_tokens": 48,
+        "evaluation.tasks": 0,
+        "output": tmp_path / "runs",
+    }
+    command = [sys.executable, "-m", "agnostics", "run", "--language", f"{name}.yaml", "--model", str(starter_model)]
+    command += ["--dataset", "tasks.jsonl", "--steps", "2", "--sandbox", "bubblewrap", "--store", "sqlite:///run.db"]
+    command += [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
+    answer = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=240)
+    assert answer.returncode == 0, answer.stderr
+    with sqlite3.connect(tmp_path / "run.db") as store:
+        counts = dict(store.execute("select language, count(*) from verifications group by language"))
+    assert counts == {name: 16}

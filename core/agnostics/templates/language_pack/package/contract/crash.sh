@@ -1,0 +1,2 @@
+echo "on purpose" >&2
+exit 1

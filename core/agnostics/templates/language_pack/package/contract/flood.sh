@@ -1,0 +1,1 @@
+while :; do echo "more and more"; done

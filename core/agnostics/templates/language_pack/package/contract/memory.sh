@@ -1,0 +1,2 @@
+kept=x
+while :; do kept=$kept$kept; done
