@@ -16,31 +16,24 @@ PACKS = ("fortran", "julia", "lua", "ocaml", "r")
 TASK = Task(id="t", statement="Print the sum.", tests=(Test(input="1 2", output="3"),))
 
 APPENDIX_C = {
-    "lua": {
-        "install": "apt-get install -y luajit",
-        "filename": "snippet.lua",
-        "compile": None,
-        "execute": "luajit snippet.lua",
-    },
-    "julia": {"install": None, "filename": "snippet.jl", "compile": None, "execute": "julia snippet.jl"},
-    "r": {
-        "install": "apt-get install -y r-cran-tidyverse",
-        "filename": "snippet.R",
-        "compile": None,
-        "execute": "Rscript snippet.R",
-    },
-    "ocaml": {
-        "filename": "snippet.ml",
-        "compile": None,
-        "execute": "utop -require base -require stdio snippet.ml",
-    },
-    "fortran": {
-        "install": "apt-get install -y gfortran",
-        "filename": "snippet.f90",
-        "compile": "gfortran -o snippet.out snippet.f90",
-        "execute": "./snippet.out",
-    },
+    "lua": "install: apt-get install -y luajit\nfilename: snippet.lua\nexecute: luajit snippet.lua\n",
+    "julia": "container:\n  base-image: 'julia:1.11.3'\n  type: debian\n"
+    "filename: snippet.jl\nexecute: julia snippet.jl\n",
+    "r": "install: apt-get install -y r-cran-tidyverse\nfilename: snippet.R\nexecute: Rscript snippet.R\n",
+    "ocaml": "container:\n  base-image: 'docker.io/ocaml/opam:ubuntu-22.04-ocaml-5.0'\n  type: debian\n"
+    "install:\n  container-instructions: |\n    RUN opam install base stdio utop\n"
+    "    ENV OPAM_SWITCH_PREFIX='/home/opam/.opam/5.0'\n"
+    "filename: snippet.ml\nexecute: utop -require base -require stdio snippet.ml\n",
+    "fortran": "install: apt-get install -y gfortran\nfilename: snippet.f90\n"
+    "compile: gfortran -o snippet.out snippet.f90\nexecute: ./snippet.out\n",
 }
+"""The paper's configurations, prompts aside."""
+FASTER = {
+    "julia": ("julia --startup-file=no snippet.jl", None),
+    "r": ("Rscript --vanilla snippet.R", None),
+    "ocaml": ("./snippet.out", "ocamlfind ocamlopt -package base,stdio -linkpkg -o snippet.out snippet.ml"),
+}
+"""How our packs run programs, where they leave the paper's way because a program starts faster."""
 PROMPTS = {
     "lua": ("Use Lua 5.1, targeting LuaJIT.", "targeting LuaJIT."),
     "julia": ("Use Julia 1.11.", "Use Julia 1.11."),
@@ -55,9 +48,15 @@ def pack(name: str) -> Language:
 
 
 @pytest.mark.parametrize("name", APPENDIX_C)
-def test_configuration_is_the_papers(name: str) -> None:
-    language = pack(name)
-    assert {key: getattr(language, key) for key in APPENDIX_C[name]} == APPENDIX_C[name]
+def test_configuration_is_the_papers_but_for_a_faster_start(name: str, tmp_path: Path) -> None:
+    """And the paper's is taken as it stands there."""
+    path = tmp_path / f"{name}.yaml"
+    path.write_text(f"prompt: p\n{APPENDIX_C[name]}")
+    papers, ours = Language.from_yaml(path), pack(name)
+    assert (ours.name, ours.filename) == (name, papers.filename)
+    assert (ours.execute, ours.compile) == FASTER.get(name, (papers.execute, papers.compile))
+    if name != "ocaml":
+        assert ours.install == papers.install
 
 
 @pytest.mark.parametrize("name", PROMPTS)
@@ -83,7 +82,7 @@ def test_base_images_are_the_papers() -> None:
 
 def test_image_of_ocaml_finds_its_toolchain_in_the_opam_switch() -> None:
     instructions = pack("ocaml").image_instructions()
-    assert "RUN opam install -y base stdio utop" in instructions
+    assert "RUN opam install -y base stdio ocamlfind" in instructions
     assert "ENV PATH='/home/opam/.opam/5.0/bin:" in instructions
     assert all(line.count("'") in {0, 2} for line in instructions.splitlines())
 

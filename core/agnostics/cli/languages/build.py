@@ -53,4 +53,4 @@ def _build(client: DockerClient, language: Language, base: str | None, from_pack
 
 
 def _tell(line: str) -> None:
-    words.print(Text(line))
+    words.print(Text(line), soft_wrap=True)

@@ -1,2 +1,2 @@
-numbers <- scan(file("stdin"), quiet = TRUE)
+numbers <- scan(file("stdin"), what = integer(), quiet = TRUE)
 cat(sum(numbers), "\n")
