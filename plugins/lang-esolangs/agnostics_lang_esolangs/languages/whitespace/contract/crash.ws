@@ -1,0 +1,5 @@
+push-1   	
+put-number	
+ 	add	   end
+
+

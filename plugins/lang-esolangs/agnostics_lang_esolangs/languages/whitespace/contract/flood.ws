@@ -1,0 +1,7 @@
+label-a
+  	
+push-65   	     	
+put-character	
+  jump-to-a
+ 
+	

@@ -1,0 +1,31 @@
+push-72   	  	   
+put-character	
+  push-101   		  	 	
+put-character	
+  push-108   		 		  
+put-character	
+  push-108   		 		  
+put-character	
+  push-111   		 				
+put-character	
+  push-44   	 		  
+put-character	
+  push-32   	     
+put-character	
+  push-87   	 	 			
+put-character	
+  push-111   		 				
+put-character	
+  push-114   			  	 
+put-character	
+  push-108   		 		  
+put-character	
+  push-100   		  	  
+put-character	
+  push-33   	    	
+put-character	
+  push-10   	 	 
+put-character	
+  end
+
+

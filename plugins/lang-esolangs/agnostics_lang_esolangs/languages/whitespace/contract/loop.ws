@@ -1,0 +1,5 @@
+label-a
+  	
+jump-to-a
+ 
+	

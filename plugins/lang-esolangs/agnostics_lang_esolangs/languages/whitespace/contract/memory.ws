@@ -1,0 +1,6 @@
+label-a
+  	
+push-1   	
+jump-to-a
+ 
+	

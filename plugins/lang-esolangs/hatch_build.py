@@ -1,0 +1,72 @@
+"""Builds the interpreters into the wheel: static, for each processor."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+ROOT = Path(__file__).parent
+SOURCES = ROOT / "interpreters"
+PROGRAMS = {
+    "brainfuck": ("brainfuck.c",),
+    "befunge98": ("befunge98.c", "befunge_space.c", "befunge_stacks.c"),
+    "whitespace": ("whitespace.c", "number.c"),
+    "shakespeare": ("shakespeare.c", "shakespeare_parser.c", "shakespeare_text.c", "shakespeare_words.c"),
+    "unlambda": ("unlambda.c",),
+}
+PROCESSORS = ("x86_64", "aarch64")
+FLAGS = ("-static", "-O2", "-s", "-std=gnu11", "-Wall", "-Wextra", "-Werror")
+
+
+class InterpretersBuildHook(BuildHookInterface[Any]):
+    """Compiles each interpreter into `bin/LANGUAGE-PROCESSOR`, unless that is as new as its sources."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
+        if self.target_name == "wheel":
+            build_all()
+
+
+def build_all() -> list[Path]:
+    """Every interpreter for every processor."""
+    return [build(program, processor) for program in PROGRAMS for processor in PROCESSORS]
+
+
+def build(program: str, processor: str) -> Path:
+    """`program` for `processor`, compiled if its sources have changed."""
+    binary = ROOT / "agnostics_lang_esolangs" / "bin" / f"{program}-{processor}"
+    stamp = ROOT / "build" / f"{binary.name}.sources"
+    sources = [SOURCES / name for name in (*PROGRAMS[program], "common.c")]
+    key = _key([*sources, *sorted(SOURCES.glob("*.h"))])
+    if binary.exists() and stamp.exists() and stamp.read_text(encoding="ascii") == key:
+        return binary
+    binary.parent.mkdir(exist_ok=True)
+    stamp.parent.mkdir(exist_ok=True)
+    _compile(processor, sources, binary)
+    stamp.write_text(key, encoding="ascii")
+    return binary
+
+
+def _key(sources: list[Path]) -> str:
+    digest = hashlib.sha256(" ".join(FLAGS).encode())
+    for path in sources:
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
+def _compile(processor: str, sources: list[Path], binary: Path) -> None:
+    """Compile beside the old binary and replace it in one step: a running interpreter keeps its file."""
+    fresh = binary.with_name(f"{binary.name}.{os.getpid()}")
+    compiler = [sys.executable, "-m", "ziglang", "cc", "-target", f"{processor}-linux-musl"]
+    subprocess.run([*compiler, *FLAGS, "-o", str(fresh), *map(str, sources)], check=True, timeout=900)
+    fresh.chmod(0o755)
+    fresh.replace(binary)
+
+
+if __name__ == "__main__":
+    print(*build_all(), sep="\n")
