@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 _FENCE = re.compile(r"^ {0,3}(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^\r\n]*)$")
 
@@ -12,10 +12,10 @@ def code_blocks(completion: str) -> Iterator[tuple[str, str]]:
     """The fenced code blocks of a Markdown text, as (language tag in lower case, text), in order.
 
     Follows CommonMark 0.31 section 4.5: a block ends with a fence at least as long as the one that opened it, or with
-    the text.
+    the text. Lines end with a line feed and with nothing else that Python takes for a line's end.
     """
     fence, tag, lines = "", "", list[str]()
-    for line in completion.splitlines():
+    for line in completion.replace("\r\n", "\n").removesuffix("\n").split("\n"):
         match = _FENCE.match(line)
         if not fence:
             if match and not (match["fence"][0] == "`" and "`" in match["info"]):
@@ -29,12 +29,17 @@ def code_blocks(completion: str) -> Iterator[tuple[str, str]]:
         yield tag, _join(lines)
 
 
-def extract_program(completion: str, tags: Collection[str]) -> str | None:
+def is_blank(text: str) -> bool:
+    """Whether there is nothing in `text` but white space."""
+    return not text.strip()
+
+
+def extract_program(completion: str, tags: Collection[str], empty: Callable[[str], bool] = is_blank) -> str | None:
     """The program in `completion`: its last block tagged with one of `tags`, else its last block, else None.
 
-    The last, because models reason in drafts and end with their answer. A blank block is no program.
+    The last, because models reason in drafts and end with their answer. A block that is `empty` is no program.
     """
-    blocks = [(tag, text) for tag, text in code_blocks(completion) if text.strip()]
+    blocks = [(tag, text) for tag, text in code_blocks(completion) if not empty(text)]
     tagged = [text for tag, text in blocks if tag in tags]
     texts = tagged or [text for _, text in blocks]
     return texts[-1] if texts else None

@@ -10,6 +10,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic_core import ErrorDetails
 
+from agnostics.completion import extract_program, is_blank
 from agnostics.errors import UsageError, unknown
 from agnostics.task import Frozen, LimitOverrides, Limits, Task
 
@@ -52,8 +53,8 @@ class Language(_YamlModel):
 
     `install` is a shell command for the image build; `compile` and `execute` are command lines run in the folder that
     holds the program as `filename`. They are split into words and run without a shell, unless they use shell syntax.
-    Subclass it to override a method; the sandbox calls `image_instructions`, `support_files`, `compile_argv` and
-    `execute_argv`, the trainer `prompt_for`.
+    Subclass it to override a method; the sandbox calls `is_empty`, `image_instructions`, `support_files`,
+    `compile_argv` and `execute_argv`, the trainer `prompt_for` and `program_in`.
     """
 
     name: Annotated[str, Field(pattern=NAME)]
@@ -117,6 +118,14 @@ class Language(_YamlModel):
         """The names of code blocks that hold a program of this language, in lower case."""
         suffix = self.filename.rpartition(".")[2]
         return frozenset(tag.lower() for tag in (self.name, suffix, *self.tags))
+
+    def is_empty(self, program: str) -> bool:
+        """Whether `program` is none at all: blank, unless white space is what programs are written with."""
+        return is_blank(program)
+
+    def program_in(self, completion: str) -> str | None:
+        """The program in what a model answered, None where there is none; see `extract_program`."""
+        return extract_program(completion, self.code_tags, self.is_empty)
 
     def prompt_for(self, task: Task) -> str:
         """The message that asks a model to solve `task`: the language's prompt, then the statement (section 3.2)."""

@@ -67,7 +67,7 @@ class Verifier:
         """
         request = _Request(language, program, task, stop_on_failure, self.mode)
         checker = self._checker_of(task)
-        if program is None or not program.strip():
+        if program is None or language.is_empty(program):
             request.conclude(Verdict.NO_PROGRAM, request.all_skipped())
         else:
             job = job_for(language, program, task, stop_on_failure=stop_on_failure)

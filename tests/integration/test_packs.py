@@ -75,8 +75,9 @@ def test_contract_catches_a_pack_whose_program_is_wrong(verifier: Callable[[str]
     kind = sorted(lua.reference)[0]
     wrong = lua.model_copy(update={"reference": {kind: "print('certainly wrong')"}})
     claims = list(check_language(wrong, host.dataset("starter")[0].tasks("test"), verifier("bubblewrap")))
-    assert [claim.text for claim in claims if not claim.holds] == [f"the right program for {kind} is accepted"]
-    assert "certainly" in claims[0].found
+    (broken,) = [claim for claim in claims if not claim.holds]
+    assert broken.text == f"the right program for {kind} is accepted"
+    assert "certainly" in broken.found
 
 
 def test_contract_catches_a_pack_that_accepts_anything(verifier: Callable[[str], Verifier]) -> None:
@@ -123,7 +124,7 @@ def test_what_show_prints_is_a_language_file(name: str, capsys: pytest.CaptureFi
     path = tmp_path / "copy.yaml"
     path.write_text(capsys.readouterr().out)
     language = load_host().language(name)
-    assert Language.from_yaml(path) == language.model_copy(update={"reference": {}, "contract": {}})
+    assert Language.from_yaml(path) == Language(**language.model_dump(exclude={"reference", "contract"}))
     assert yaml.safe_load(path.read_text())["prompt"] == language.prompt
 
 

@@ -37,3 +37,17 @@ def test_the_last_block_counts_because_models_draft_first() -> None:
 
 def test_a_block_of_the_language_counts_before_a_later_one_of_another() -> None:
     assert extract_program("```lua\ncode\n```\nIt prints:\n```text\n42\n```", TAGS) == "code\n"
+
+
+@pytest.mark.parametrize("odd", ["\x0b", "\x0c", "\x1c", "\x85", "\u2028", "a\rb"])
+def test_only_a_line_feed_ends_a_line(odd: str) -> None:
+    assert extract_program(f"```lua\nprint('{odd}')\n```", {"lua"}) == f"print('{odd}')\n"
+
+
+def test_a_carriage_return_before_a_line_feed_belongs_to_the_end_of_the_line() -> None:
+    assert extract_program("```lua\r\nprint(1)\r\n```\r\n", {"lua"}) == "print(1)\n"
+
+
+def test_where_white_space_is_code_a_block_of_it_is_a_program() -> None:
+    assert extract_program("```ws\n \t\n  \n```", {"ws"}, lambda text: not text) == " \t\n  \n"
+    assert extract_program("```ws\n \t\n  \n```", {"ws"}) is None

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from inspect import signature
 from pathlib import Path
 
 from agnostics import hookspecs
+from agnostics.language import Language
+from agnostics.testing.contract import PROGRAMS
 from agnostics.train.config import RunConfig
 from pydantic import BaseModel
 
@@ -26,6 +29,22 @@ def test_every_setting_of_a_run_is_documented_and_no_other() -> None:
     assert documented == list(keys(RunConfig))
 
 
-def test_every_hook_is_documented_and_no_other() -> None:
-    documented = re.findall(r"^\| `(agn_\w+)\(", (DOCS / "plugins.md").read_text(), re.MULTILINE)
-    assert documented == [name for name in vars(hookspecs) if name.startswith("agn_")]
+def test_every_hook_is_documented_with_its_arguments_and_no_other() -> None:
+    documented = re.findall(r"^\| `(agn_\w+\(.*?\))` \|", (DOCS / "plugins.md").read_text(), re.MULTILINE)
+    hooks = {name: hook for name, hook in vars(hookspecs).items() if name.startswith("agn_")}
+    assert documented == [f"{name}({', '.join(signature(hook).parameters)})" for name, hook in hooks.items()]
+
+
+def test_every_key_of_a_language_is_documented_and_no_other() -> None:
+    section = (DOCS / "languages.md").read_text().partition("## The keys")[2].partition("## Images")[0]
+    documented = [
+        key for row in re.findall(r"^\| (`.*?) \|", section, re.MULTILINE) for key in re.findall(r"`(\w+)`", row)
+    ]
+    assert sorted(documented) == sorted(name for name in Language.model_fields if name != "name")
+
+
+def test_every_program_of_the_contract_is_documented_as_it_is() -> None:
+    section = (DOCS / "languages.md").read_text().partition("## The contract")[2].partition("## The keys")[0]
+    documented = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|", section, re.MULTILINE))
+    assert documented.pop("invalid")
+    assert documented == PROGRAMS

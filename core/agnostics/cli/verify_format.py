@@ -8,7 +8,6 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from agnostics.completion import extract_program
 from agnostics.errors import UsageError, unknown
 from agnostics.language import Language
 from agnostics.task import Comparison, Frozen, LimitOverrides, Task, Test
@@ -35,7 +34,7 @@ class Request(Frozen):
 
     def program_in(self, language: Language) -> str | None:
         """The program: as given, or taken out of the completion."""
-        return self.program if self.completion is None else extract_program(self.completion, language.code_tags)
+        return self.program if self.completion is None else language.program_in(self.completion)
 
     def task(self) -> Task:
         """The tests, as a task."""

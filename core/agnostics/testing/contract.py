@@ -110,7 +110,7 @@ def _refused(language: Language, name: str) -> Case:
     """What is no program in the language, and what is none at all."""
     task = Task(id=name, tests=GREETING, limits=PATIENT)
     if name == "no program":
-        return Case("contract", f"{name}: a blank answer is none", language, "\n", task, only("no_program"))
+        return Case("contract", f"{name}: an empty answer is none", language, "", task, only("no_program"))
     expected = only("compile_error" if language.compile else "runtime_error")
     program = language.contract.get("invalid", GARBAGE)
     return Case("contract", f"{name}: what is no program is refused", language, program, task, expected)
