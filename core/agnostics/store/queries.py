@@ -8,11 +8,13 @@ from datetime import datetime
 from statistics import fmean
 from typing import Any
 
-from sqlalchemy import Connection, select, text
+from sqlalchemy import JSON, Connection, Row, select, text
 
+from agnostics.advice.faults import FAULTY, Fault, run_message
 from agnostics.errors import UsageError, unknown
 from agnostics.statistics import bootstrap_interval
 from agnostics.store import schema
+from agnostics.verification import Difference, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,18 @@ _BY_KIND = text(
         order="avg(case when v.verdict = 'accepted' then 1.0 else 0.0 end), t.kind",
     )
 )
+_FAULTY = """
+select p.text, v.verdict, v.compile_message, t.stderr, t.exit_code, t.signal, t.difference
+from (select program_id, max(completion_id) as id from verification
+      where run_id = :run and phase in ('train', 'eval') and program_id is not null and verdict in ({faulty})
+      group by program_id order by id desc limit :most) last
+join verification v on v.completion_id = last.id
+join program p on p.id = v.program_id
+left join test_result t on t.completion_id = v.completion_id and t.number = (
+    select min(number) from test_result where completion_id = v.completion_id and verdict = v.verdict)
+order by last.id desc
+""".format(faulty=", ".join(f"'{verdict}'" for verdict in FAULTY))
+MOST_FAULTY = 2000
 EVALUATIONS = ("eval_before", "eval_after", "eval")
 
 
@@ -169,6 +183,23 @@ def verdicts(connection: Connection, run: str) -> list[tuple[str, str, int]]:
         group by phase, verdict order by count(*) desc, verdict
     """
     return [(phase, verdict, programs) for phase, verdict, programs in connection.execute(text(query), {"run": run})]
+
+
+def faulty_programs(connection: Connection, run: str) -> list[Fault]:
+    """The last different faulty programs of `run`, at most 2,000, the last first.
+
+    What a training run was measured with, before and after, is not among them: held-out tasks are to stay unseen.
+    """
+    query = text(_FAULTY).columns(difference=JSON())
+    return [_fault(row) for row in connection.execute(query, {"run": run, "most": MOST_FAULTY})]
+
+
+def _fault(row: Row[Any]) -> Fault:
+    verdict = Verdict(row.verdict)
+    if verdict is Verdict.COMPILE_ERROR:
+        return Fault(row.text, verdict, row.compile_message or "")
+    difference = Difference(**row.difference) if row.difference else None
+    return Fault(row.text, verdict, run_message(row.stderr or "", row.exit_code, row.signal), difference)
 
 
 def _counts(connection: Connection, query: Any, run: str, phase: str) -> list[Count]:

@@ -1,0 +1,117 @@
+"""Where faulty programs of a model come from: a run in the store, or the model itself, sampled now."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Literal
+
+from agnostics.advice.faults import Fault, fault_in
+from agnostics.cli.libraries import settle_libraries
+from agnostics.cli.output import words
+from agnostics.errors import MissingRequirement, UsageError
+from agnostics.host import Host
+from agnostics.language import Language
+from agnostics.task import Task
+
+SAMPLES, TEMPERATURE, NEW_TOKENS, RUNNING = 4, 0.7, 1024, 64
+"""Answers to each task, how they are sampled (section 3.3), where they are cut, and how many are sampled at a time."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Either a run of the store, or a model with a data set, as the options of the command name them."""
+
+    run: str | None
+    store: str | None
+    sample: str | None
+    dataset: str | None
+    tasks: int
+    engine: Literal["vllm", "transformers"]
+    sandbox: str
+
+    def __post_init__(self) -> None:
+        if (self.run is None) == (self.sample is None):
+            raise UsageError("name the faulty programs: either --run RUN (last), or --sample MODEL --dataset D")
+        if (self.sample is None) != (self.dataset is None):
+            raise UsageError("--sample and --dataset go together: a model, and the tasks that it is to attempt")
+
+    def faults(self, language: Language, host: Host) -> list[Fault]:
+        """The faulty programs in `language`. Raises UsageError where there are none."""
+        found = _stored(self.run, self.store, language) if self.run else self._sampled(language, host)
+        if not found:
+            where = f"run {self.run}" if self.run else f"the answers of {self.sample}"
+            raise UsageError(f"{where}: no faulty program in {language.name}; name another run, or sample more --tasks")
+        return found
+
+    def _sampled(self, language: Language, host: Host) -> list[Fault]:
+        """What is wrong with the model's answers to some training tasks."""
+        tasks = self._training_tasks(host)
+        settle_libraries()
+        try:
+            return self._attempts(language, tasks, host)
+        except ModuleNotFoundError as error:
+            raise MissingRequirement(f"{error.name} is not installed; run: pip install 'agnostics[train]'") from error
+
+    def _training_tasks(self, host: Host) -> list[Task]:
+        adapter, source = host.dataset(str(self.dataset))
+        if adapter.evaluation_only:
+            raise UsageError(
+                f"data set {adapter.name!r} is for evaluation only ({adapter.license}): advice for training may not "
+                "come from it"
+            )
+        return list(islice(adapter.tasks("train", source=source), self.tasks))
+
+    def _attempts(self, language: Language, tasks: list[Task], host: Host) -> list[Fault]:
+        from agnostics.rollout.engine import EngineSettings, Sampling, open_engine
+        from agnostics.train.attempts import Workshop
+        from agnostics.train.curriculum import ask_all
+        from agnostics.train.model import load_tokenizer, stop_ids
+        from agnostics.verify import Verifier
+
+        folder = self._folder(language, host)
+        tokenizer = load_tokenizer(folder)
+        context = _context(folder)
+        new_tokens = min(NEW_TOKENS, context // 2)
+        questions, _ = ask_all(tokenizer, language, tasks, context - new_tokens)
+        longest = max(len(question.prompt) for question in questions)
+        settings = EngineSettings(folder, stop_ids(folder, tokenizer), longest + new_tokens, RUNNING)
+        words.print(f"sampling {len(questions) * SAMPLES} programs", markup=False)
+        with (
+            Verifier(self.sandbox, languages=host.languages()) as verifier,
+            open_engine(self.engine, settings) as engine,
+        ):
+            workshop = Workshop(engine, tokenizer, language, verifier)
+            attempts = workshop.attempt(questions, SAMPLES, Sampling(TEMPERATURE, new_tokens), "advise").attempts
+        return [fault for attempt in attempts if (fault := fault_in(attempt.verification))]
+
+    def _folder(self, language: Language, host: Host) -> Path:
+        from agnostics.train.bootstrap import bootstrap
+        from agnostics.train.model import find_model
+
+        if self.sample != "starter":
+            return find_model(str(self.sample))
+        dataset, _ = host.dataset("starter")
+        return bootstrap(language, dataset, seed=0, sandbox=self.sandbox, progress=words.print)
+
+
+def _stored(run: str, store: str | None, language: Language) -> list[Fault]:
+    from agnostics.store.database import default_url, reading
+    from agnostics.store.queries import faulty_programs, find_run, run_line
+    from agnostics.store.store import Store
+
+    with Store.open(store or default_url(), create=False) as opened, reading(opened.engine) as connection:
+        line = run_line(connection, find_run(connection, run))
+        if line.language != language.name:
+            raise UsageError(
+                f"run {line.run} is in {line.language}, not in {language.name}; agn results list shows all"
+            )
+        return faulty_programs(connection, line.run)
+
+
+def _context(folder: Path) -> int:
+    """How many tokens the model in `folder` holds."""
+    settings = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    return int(settings.get("max_position_embeddings", 1 << 30))
