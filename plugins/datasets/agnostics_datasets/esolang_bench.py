@@ -1,0 +1,108 @@
+"""The `esolang-bench` adapter: EsoLang-Bench, 80 small problems for languages that models hardly know."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal
+
+from agnostics.dataset import Dataset
+from agnostics.errors import UsageError, unknown
+from agnostics.task import Comparison, Task, Test
+from pydantic import BaseModel, Field, ValidationError
+
+COMPARE = Comparison(mode="lines")
+
+
+class EsolangBench(Dataset):
+    """The problems of EsoLang-Bench (Sharma and Chopra, 2026, arXiv 2603.09678) from its `esolang_benchmark.json`.
+
+    80 problems of 6 tests, 20 each easy, medium, hard and extra hard, under the MIT licence. It is a benchmark: every
+    task is of the split "test". The categories of a problem are its tags.
+
+    Outputs are compared as `lines`. The benchmark strips white space from the end of both sides and compares what is
+    left, so spaces before and within count ("   spaces" is to be echoed), which `tokens` would pass over; the expected
+    outputs have one line and no newline, so that `lines` is that comparison. Its further leniency, any integer of the
+    output for an expected integer, is left out: the tasks ask for a plain integer with no text beside it.
+    """
+
+    name: ClassVar[str] = "esolang-bench"
+    description: ClassVar[str] = "EsoLang-Bench: 80 small problems of 6 tests, for languages that models hardly know."
+    license: ClassVar[str] = "MIT"
+    splits: ClassVar[tuple[str, ...]] = ("test",)
+
+    def tasks(self, split: str, *, source: str | None = None, seed: int = 0) -> Iterator[Task]:  # noqa: ARG002
+        """The tasks of the split "test", in the order of the file; see `Dataset.tasks`."""
+        if split not in self.splits:
+            raise unknown("split", split, self.splits)
+        if source is None:
+            raise UsageError("the data set 'esolang-bench' needs its file: esolang-bench:esolang_benchmark.json")
+        return _tasks(_read(Path(source)), source)
+
+
+class _Problem(BaseModel):
+    """A problem as the file has it."""
+
+    id: Annotated[str, Field(min_length=1)]
+    difficulty: Literal["easy", "medium", "hard", "extra_hard"]
+    title: Annotated[str, Field(min_length=1)]
+    description: Annotated[str, Field(min_length=1)]
+    input_output_examples: Annotated[list[Test], Field(min_length=1)]
+
+
+class _Metadata(BaseModel):
+    problem_categories: dict[str, list[str]] = {}
+
+
+class _Benchmark(BaseModel):
+    """The file: categories name the ids of their problems."""
+
+    metadata: _Metadata = _Metadata()
+    problems: Annotated[list[_Problem], Field(min_length=1)]
+
+
+def _read(path: Path) -> _Benchmark:
+    try:
+        data = json.loads(path.read_bytes().decode())
+    except FileNotFoundError:
+        raise UsageError(f"{path}: no such file") from None
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{path}: not a JSON file: {error}") from error
+    try:
+        return _Benchmark.model_validate(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise UsageError(f"{path}: {_place(first['loc'], data)}: {first['msg']}") from error
+
+
+def _place(keys: tuple[int | str, ...], data: object) -> str:
+    """Where in the file a complaint stands: a problem by its id, where it has one, then the keys within it."""
+    if keys[:1] != ("problems",) or len(keys) < 2 or not isinstance(data, dict):
+        return ".".join(map(str, keys)) or "the whole"
+    problem = data["problems"][int(keys[1])]
+    known = problem.get("id") if isinstance(problem, dict) else None
+    named = repr(known) if isinstance(known, str) and known else f"number {int(keys[1]) + 1}"
+    return ": ".join([f"problem {named}", *filter(None, [".".join(map(str, keys[2:]))])])
+
+
+def _tasks(benchmark: _Benchmark, source: str) -> Iterator[Task]:
+    (commonest, count), *_ = Counter(problem.id for problem in benchmark.problems).most_common(1)
+    if count > 1:
+        raise UsageError(f"{source}: problem {commonest!r}: {count} problems have this id; ids must differ")
+    categories = benchmark.metadata.problem_categories
+    return (_task(problem, categories) for problem in benchmark.problems)
+
+
+def _task(problem: _Problem, categories: dict[str, list[str]]) -> Task:
+    return Task(
+        id=problem.id,
+        statement=f"{problem.title}\n\n{problem.description}",
+        tests=tuple(problem.input_output_examples),
+        compare=COMPARE,
+        tags=tuple(category for category, ids in categories.items() if problem.id in ids),
+        difficulty=problem.difficulty,
+    )
