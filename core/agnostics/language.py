@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -101,7 +102,7 @@ class Language(_YamlModel):
         try:
             return cls.model_validate({"name": path.stem.lower(), **data, **fields})
         except ValidationError as error:
-            first = error.errors()[0]
+            first = min(error.errors(), key=lambda complaint: complaint["type"] != "extra_forbidden")
             line = _line_of(first["loc"], text)
             raise UsageError(f"{path}{f':{line}' if line else ''}: {_explain(first, cls)}") from error
 
@@ -133,19 +134,19 @@ class Language(_YamlModel):
 
     def limits_for(self, task: Task) -> Limits:
         """The limits in force: the task's, then the language's, then the defaults; with time to start."""
-        return self.with_startup(task.limits.over(self.limits.over(Limits())))
+        return self.with_startup(_in_force(task.limits, self.limits))
 
     def with_startup(self, limits: Limits) -> Limits:
         """`limits` with the time that a program of this language takes to start."""
-        return limits.model_copy(update={"run_s": limits.run_s + self.startup_s})
+        return limits.model_copy(update={"run_s": limits.run_s + self.startup_s}) if self.startup_s else limits
 
     def compile_argv(self) -> list[str] | None:
         """The compiler's command line in words, or None where nothing is compiled."""
-        return _words(self.compile) if self.compile else None
+        return list(_words(self.compile)) if self.compile else None
 
     def execute_argv(self) -> list[str]:
         """The program's command line in words."""
-        return _words(self.execute)
+        return list(_words(self.execute))
 
     def tools(self) -> list[str]:
         """The commands that have to be installed for a program to be compiled and run."""
@@ -191,11 +192,17 @@ def _programs(folder: Path) -> dict[str, str]:
     return {path.stem: path.read_bytes().decode() for path in sorted(folder.glob("*.*"))}
 
 
-def _words(command: str) -> list[str]:
+@lru_cache
+def _in_force(task: LimitOverrides, language: LimitOverrides) -> Limits:
+    return task.over(language.over(Limits()))
+
+
+@lru_cache
+def _words(command: str) -> tuple[str, ...]:
     """A configured command line in words; one that uses shell syntax is given to `sh`, as its author means it."""
     if _SHELL_SYNTAX.intersection(command):
-        return ["/bin/sh", "-c", command]
-    return shlex.split(command)
+        return ("/bin/sh", "-c", command)
+    return tuple(shlex.split(command))
 
 
 def _explain(complaint: ErrorDetails, model: type[Language]) -> str:

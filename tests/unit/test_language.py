@@ -148,6 +148,7 @@ def test_yaml_file_makes_a_language_named_after_it(tmp_path: Path) -> None:
     [
         ("prompt: p\nfilename: a.x\n", "the key 'execute' is missing"),
         (YAML + "excute: y\n", "did you mean 'execute'"),
+        ("prompt: p\nfilename: a\nexcute: y\n", "bad.yaml:3: unknown key 'excute'; did you mean 'execute'?"),
         (YAML.replace("a.x\n", "../a.x\n", 1), "filename: "),
         (YAML + "excute: y\n", "bad.yaml:4: "),
         (YAML + "container: {type: windows}\n", "bad.yaml:4: container.type: "),
