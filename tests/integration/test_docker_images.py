@@ -11,10 +11,10 @@ from pathlib import Path
 import docker
 import pytest
 from agnostics.errors import MissingRequirement
-from agnostics.language import Container, Install, Language
-from agnostics.sandbox.base_image import fetch_base, local_base
+from agnostics.language import Container, Fallback, Install, Language
+from agnostics.sandbox.base_image import Bases, fetch_base, local_base
 from agnostics.sandbox.engine import connect
-from agnostics.sandbox.images import built_image, ensure_image
+from agnostics.sandbox.images import bases_of, built_image, ensure_image, image_base, rebuild_image
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +82,42 @@ def test_install_that_fails_is_told_with_its_last_words(engine: docker.DockerCli
     broken = language_with("RUN echo the mirror burned down >&2; exit 7")
     with pytest.raises(MissingRequirement, match=r"image-test could not be built: .*7.*the mirror burned down"):
         ensure_image(engine, broken, print)
+
+
+def test_image_upon_another_base_takes_the_place_of_the_first(engine: docker.DockerClient, language: Language) -> None:
+    name = ensure_image(engine, language, print)
+    first = engine.images.get(name).id
+    assert image_base(engine, name) == Container().base_image
+    other = f"agnostics/other:{language.name}"
+    engine.images.get(str(local_base(engine, Container().base_image))).tag(other)
+    assert rebuild_image(engine, language, Bases((other,)), print) == name == built_image(engine, language)
+    assert (image_base(engine, name), engine.images.get(name).id != first) == (other, True)
+    told: list[str] = []
+    second = engine.images.get(name).id
+    assert rebuild_image(engine, language, Bases((other,)), told.append) == name
+    assert (told, engine.images.get(name).id) == ([], second)
+    engine.images.remove(other)
+
+
+def test_fallback_stands_in_for_a_base_that_no_registry_gives(
+    engine: docker.DockerClient, language: Language, caplog: pytest.LogCaptureFixture
+) -> None:
+    fallback = Fallback(base_image="debian:trixie", install=f"true {uuid.uuid4()}")
+    nowhere = Container(base_image="registry.invalid/nothing:1", fallback=fallback)
+    name = ensure_image(engine, language.model_copy(update={"container": nowhere}), print)
+    assert image_base(engine, name) == "debian:trixie"
+    assert "stands on debian:trixie, not on registry.invalid/nothing:1" in caplog.text
+
+
+def test_build_fails_where_the_toolchain_did_not_come_with_it(engine: docker.DockerClient, language: Language) -> None:
+    lost = language.model_copy(update={"execute": "no-such-tool a.sh"})
+    with pytest.raises(MissingRequirement, match="command -v no-such-tool"):
+        rebuild_image(engine, lost, bases_of(lost), print)
+
+
+def test_only_debian_releases_are_made_from_packages(engine: docker.DockerClient, language: Language) -> None:
+    with pytest.raises(MissingRequirement, match="fedora:41 is no Debian release"):
+        rebuild_image(engine, language, Bases(("fedora:41",), from_packages=True), print)
 
 
 def test_base_image_that_no_registry_gives_is_told_with_the_way_out(engine: docker.DockerClient) -> None:
