@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from agnostics.algorithm import Algorithm
     from agnostics.dataset import Dataset
     from agnostics.hookspecs import hookimpl
     from agnostics.language import Language
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from agnostics.verification import Verdict, Verification
 
 __all__ = [
+    "Algorithm",
     "Comparison",
     "Dataset",
     "Language",
@@ -27,6 +29,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Algorithm": "algorithm",
     "Comparison": "task",
     "Dataset": "dataset",
     "Language": "language",

@@ -14,6 +14,7 @@ import pluggy
 if TYPE_CHECKING:
     import click
 
+    from agnostics.algorithm import Algorithm
     from agnostics.dataset import Dataset
     from agnostics.language import Language
     from agnostics.reward import RewardPolicy
@@ -40,6 +41,11 @@ def agn_datasets() -> Iterable[Dataset]:  # type: ignore[empty-body]
 @hookspec
 def agn_rewards() -> Iterable[RewardPolicy]:  # type: ignore[empty-body]
     """The reward policies that this plugin provides."""
+
+
+@hookspec
+def agn_algorithms() -> Iterable[Algorithm]:  # type: ignore[empty-body]
+    """The algorithms that this plugin provides."""
 
 
 @hookspec

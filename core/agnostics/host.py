@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pluggy
 
 from agnostics import builtin, hookspecs, plugin
+from agnostics.algorithm import Algorithm
 from agnostics.dataset import Dataset
 from agnostics.errors import MissingRequirement, UsageError, unknown
 from agnostics.language import Language
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     import click
 
 log = logging.getLogger("agnostics")
-Named = TypeVar("Named", Language, Dataset, RewardPolicy)
+Named = TypeVar("Named", Language, Dataset, RewardPolicy, Algorithm)
 
 
 class Host:
@@ -66,6 +67,10 @@ class Host:
         """The reward policies of all plugins by name."""
         return self._collect("agn_rewards", RewardPolicy)
 
+    def algorithms(self) -> dict[str, Algorithm]:
+        """The algorithms of all plugins by name."""
+        return self._collect("agn_algorithms", Algorithm)
+
     def language(self, name: str) -> Language:
         """The language called `name`, or the one in the YAML file `name`. Raises UsageError with the nearest name."""
         if name.endswith((".yaml", ".yml")):
@@ -89,6 +94,10 @@ class Host:
     def reward(self, name: str) -> RewardPolicy:
         """The reward policy called `name`. Raises UsageError with the nearest name."""
         return self._find("reward policy", name, self.rewards())
+
+    def algorithm(self, name: str) -> Algorithm:
+        """The algorithm called `name`. Raises UsageError with the nearest name."""
+        return self._find("algorithm", name, self.algorithms())
 
     def origin(self, language: str) -> str:
         """The distribution that provides `language`, with its version."""

@@ -11,12 +11,12 @@ from typing import Any, Literal
 
 import pytest
 import torch
+from agnostics.algorithms.objective import clipped_objective
 from agnostics.errors import AgnosticsError
 from agnostics.train import checkpoint, scorer
 from agnostics.train.batch import Example
 from agnostics.train.checkpoint import Progress
 from agnostics.train.config import TrainConfig
-from agnostics.train.loss import clipped_objective
 from agnostics.train.model import load_tokenizer
 from agnostics.train.policy import Policy
 from agnostics.train.sync import check_gap
@@ -55,7 +55,7 @@ def _step_in_plain_torch(folder: Path, examples: list[Example], settings: TrainC
         logits = model(torch.tensor([prompt + trajectory.token_ids])).logits[0, len(prompt) - 1 : -1]
         logprobs = (logits / TEMPERATURE).log_softmax(-1).gather(-1, answer[:, None]).squeeze(-1)
         objective = clipped_objective(
-            logprobs, torch.tensor(trajectory.logprobs), torch.tensor(example.advantage), clip_low=0.2, clip_high=0.2
+            logprobs - torch.tensor(trajectory.logprobs), torch.tensor(example.advantage), clip_low=0.2, clip_high=0.2
         )
         torch.autograd.backward(-(objective.value * mask).sum() * example.weight)
     torch.nn.utils.clip_grad_norm_(model.parameters(), settings.gradient_clip)
@@ -137,7 +137,41 @@ def test_engine_follows_the_policy_through_updates(name: str, tied: bool, tiny_m
     assert max(gaps) < 1e-4
     for gap in stale:  # what the alarm is for
         with pytest.raises(AgnosticsError, match="does not sample from the policy"):
-            check_gap(gap, TrainConfig().max_gap)
+            check_gap(gap, TrainConfig().gap_bound)
+
+
+LONG = """
+import sys
+from pathlib import Path
+from agnostics.rollout.engine import EngineSettings, Prompt, Sampling, open_engine
+from agnostics.train.batch import Example
+from agnostics.train.config import TrainConfig
+from agnostics.train.policy import Policy
+from agnostics.train.sync import synchronise
+folder = Path(sys.argv[1])
+with open_engine("vllm", EngineSettings(folder, (1,), max_length=128, max_running=8)) as engine:
+    with Policy(folder, TrainConfig(), 0.7) as policy:
+        for update in range(101):
+            prompts = [Prompt(tuple(range(5, 15)), 4 * update + place) for place in range(4)]
+            answers = dict(engine.generate(prompts, Sampling(0.7, 8)))
+            trajectories = [answers[place].after(prompts[place]) for place in range(4)]
+            low = [sum(token < 300 for token in trajectory.token_ids) / 4 - 1 for trajectory in trajectories]
+            print(policy.gap(trajectories), max(policy.gap([t]) for t in trajectories), sum(low) / 4)
+            policy.update([Example(*pair, 0.01) for pair in zip(trajectories, low)], 1e-3)
+            synchronise(policy, engine)
+"""
+
+
+@pytest.mark.parametrize("tied", [True, False], ids=["tied", "untied"])
+def test_gap_to_the_engine_stays_under_a_thousandth_over_100_updates(
+    tied: bool, tiny_model: Callable[..., Path]
+) -> None:
+    lines = [tuple(map(float, line.split())) for line in _run_alone(LONG, str(tiny_model(tied=tied)))]
+    gaps, furthest, rewards = zip(*lines, strict=True)
+    print(f"gap over 100 updates: mean {max(gaps):.1e} at most, of one answer {max(furthest):.1e} at most")
+    assert len(gaps) == 101
+    assert max(furthest) < 1e-3
+    assert sum(rewards[-10:]) > sum(rewards[:10]) + 3  # it was another policy at the end
 
 
 @pytest.mark.parametrize("stage", [1, 3])
@@ -188,6 +222,7 @@ def test_a_checkpoint_loads_in_vllm(tiny_model: Callable[..., Path], tmp_path: P
 FULL_DISK = """
 import resource, sys
 from pathlib import Path
+from agnostics.algorithms.objective import clipped_objective
 from agnostics.errors import AgnosticsError
 from agnostics.train import checkpoint
 from agnostics.train.checkpoint import Progress

@@ -1,12 +1,17 @@
-"""Group advantages, against the formula written out with numpy-free arithmetic and torch."""
+"""Group advantages, against the formulas written out, and what they must be whatever the rewards are."""
 
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import pytest
 import torch
-from agnostics.train.advantage import group_advantages
+from agnostics.algorithms.advantage import group_advantages
+from hypothesis import given
+from hypothesis import strategies as st
+
+REWARDS = st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=1, max_size=32)
 
 
 def test_advantages_are_rewards_in_standard_deviations_from_the_mean() -> None:
@@ -23,14 +28,38 @@ def test_one_right_answer_among_many_stands_out_by_the_root_of_its_odds() -> Non
 
 
 @pytest.mark.parametrize("reward", [0.0, 1.0, 0.1])
-def test_a_group_without_spread_has_no_advantage(reward: float) -> None:
-    assert group_advantages([reward] * 7) == [0.0] * 7
-
-
-def test_a_masked_reward_neither_counts_nor_gets_an_advantage() -> None:
-    assert group_advantages([1.0, None, 0.0]) == [pytest.approx(1.0), None, pytest.approx(-1.0)]
-    assert group_advantages([None, None]) == [None, None]
+@pytest.mark.parametrize("weights", [None, [3.0, 1.0, 2.0, 9.0, 1.0, 1.0, 5.0]])
+def test_a_group_without_spread_has_no_advantage(reward: float, weights: list[float] | None) -> None:
+    assert group_advantages([reward] * 7, weights=weights) == [0.0] * 7
 
 
 def test_unscaled_advantages_are_distances_from_the_mean() -> None:
     assert group_advantages([1.0, 0.0, 0.0, 0.0], scale=False) == pytest.approx([0.75, -0.25, -0.25, -0.25])
+
+
+def test_length_weighted_mean_return_counts_tokens() -> None:
+    """One right answer of 10 tokens beside wrong ones of 30 and 60: the mean return is 10 / 100."""
+    advantages = group_advantages([1.0, 0.0, 0.0], scale=False, weights=[10, 30, 60])
+    assert advantages == pytest.approx([0.9, -0.1, -0.1])
+
+
+def test_answers_without_a_token_weigh_alike() -> None:
+    assert group_advantages([1.0, 0.0], scale=False, weights=[0, 0]) == [0.5, -0.5]
+
+
+@given(REWARDS)
+def test_scaled_advantages_have_mean_zero_and_variance_one(rewards: list[float]) -> None:
+    advantages = group_advantages(rewards)
+    size = len(rewards)
+    assert math.fsum(advantages) == pytest.approx(0.0, abs=1e-9)
+    variance = math.fsum(advantage**2 for advantage in advantages) / size
+    assert variance == pytest.approx(1.0 if len(set(rewards)) > 1 else 0.0)
+
+
+@given(REWARDS, st.data())
+def test_length_weighted_advantages_sum_to_zero_over_tokens(rewards: list[float], data: st.DataObject) -> None:
+    lengths = data.draw(st.lists(st.integers(1, 1024), min_size=len(rewards), max_size=len(rewards)))
+    advantages = group_advantages(rewards, scale=False, weights=lengths)
+    mean = sum(Fraction(r) * n for r, n in zip(rewards, lengths, strict=True)) / sum(lengths)
+    spread = len(set(rewards)) > 1
+    assert advantages == pytest.approx([float(Fraction(r) - mean) if spread else 0.0 for r in rewards], abs=1e-12)

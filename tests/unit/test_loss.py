@@ -1,80 +1,200 @@
-"""The clipped objective and the weights of tokens, against the paper's equation written as loops."""
+"""The objective, its ratios and corrections, and the weights of tokens, against the equations written as loops."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 import torch
-from agnostics.train.loss import Normalisation, clipped_objective, sequence_weights
+from agnostics.algorithm import Algorithm, Normalisation
+from agnostics.algorithms.objective import (
+    clipped_objective,
+    kl_estimate,
+    sequence_log_ratio,
+    truncated_correction,
+)
+from agnostics.algorithms.weights import Totals, token_weights
+from agnostics.train.batch import MicroBatch
+from agnostics.train.loss import micro_batch_loss
+from hypothesis import given
+from hypothesis import strategies as st
 
-LOW, HIGH = 0.2, 0.28
+LOW, HIGH, LIMIT = 0.2, 0.28, 10
+LENGTHS = [5, 1, 8, 3]
+ADVANTAGES = [1.5, -0.5, -2.0, 0.7]
+Rows = list[list[float]]
 
 
-def _frozen_batch() -> tuple[list[list[float]], list[list[float]], list[float]]:
-    """Log-probabilities now, those at sampling time, and advantages of sequences of lengths 5, 1, 8 and 3."""
+def _frozen_batch() -> tuple[Rows, Rows]:
+    """Log-probabilities now, and those at sampling time, of sequences of 5, 1, 8 and 3 tokens."""
     generator = torch.Generator().manual_seed(7)
-    lengths = [5, 1, 8, 3]
-    behaviour = [(-3 * torch.rand(n, generator=generator)).tolist() for n in lengths]
+    behaviour = [(-3 * torch.rand(n, generator=generator)).tolist() for n in LENGTHS]
     now = [[b + 0.5 * torch.randn(1, generator=generator).item() for b in row] for row in behaviour]
-    return now, behaviour, [1.5, -0.5, -2.0, 0.7]
+    return now, behaviour
 
 
 def _by_the_equation(normalisation: str) -> float:
     """The paper, section 3.3, token by token, with a clip for each side."""
-    now, behaviour, advantages = _frozen_batch()
-    means, total, tokens = [], 0.0, 0
-    for row, old, advantage in zip(now, behaviour, advantages, strict=True):
+    now, behaviour = _frozen_batch()
+    means, total = [], 0.0
+    for row, old, advantage in zip(now, behaviour, ADVANTAGES, strict=True):
         values = []
         for new_logprob, old_logprob in zip(row, old, strict=True):
             ratio = math.exp(new_logprob) / math.exp(old_logprob)
             clipped = max(1 - LOW, min(1 + HIGH, ratio))
             values.append(min(ratio * advantage, clipped * advantage))
         means.append(sum(values) / len(values))
-        total, tokens = total + sum(values), tokens + len(values)
-    return sum(means) / len(means) if normalisation == "sequence" else total / tokens
+        total += sum(values)
+    divisor = {"token": sum(LENGTHS), "constant": len(LENGTHS) * LIMIT}
+    return sum(means) / len(means) if normalisation == "sequence" else total / divisor[normalisation]
 
 
-def _flat(rows: list[list[float]]) -> torch.Tensor:
+def _flat(rows: Rows) -> torch.Tensor:
     return torch.tensor([value for row in rows for value in row])
 
 
-@pytest.mark.parametrize("normalisation", ["token", "sequence"])
+def _repeated(values: list[float]) -> torch.Tensor:
+    return torch.tensor(values).repeat_interleave(torch.tensor(LENGTHS))
+
+
+def _weights(normalisation: Normalisation, lengths: list[int] | None = None) -> list[float]:
+    return token_weights(lengths or LENGTHS, normalisation, Totals(len(LENGTHS), sum(LENGTHS), len(LENGTHS) * LIMIT))
+
+
+def _batch(normalisation: Normalisation = "token", rows: slice = slice(None)) -> MicroBatch:
+    """The frozen batch (or some of its `rows`) as a micro batch; only the mask of its tokens matters to the loss."""
+    _, behaviour = _frozen_batch()
+    lengths = torch.tensor(LENGTHS)[rows]
+    mask = (torch.arange(max(LENGTHS)) < lengths[:, None]).long()
+    values = [torch.tensor(v)[rows].repeat_interleave(lengths) for v in (ADVANTAGES, _weights(normalisation))]
+    engine = _flat(behaviour[rows])
+    return MicroBatch(torch.tensor([1]), mask, mask, engine, engine + 0.1, engine - 0.3, *values)
+
+
+GRPO = Algorithm(name="grpo", source="", clip_high=HIGH)
+
+
+@pytest.mark.parametrize("normalisation", ["token", "sequence", "constant"])
 def test_weighted_objective_is_the_papers_equation(normalisation: Normalisation) -> None:
-    now, behaviour, advantages = _frozen_batch()
-    lengths = [len(row) for row in now]
-    repeated = torch.tensor(advantages).repeat_interleave(torch.tensor(lengths))
-    weights = torch.tensor(sequence_weights(lengths, normalisation)).repeat_interleave(torch.tensor(lengths))
-    objective = clipped_objective(_flat(now), _flat(behaviour), repeated, clip_low=LOW, clip_high=HIGH)
+    now, behaviour = _frozen_batch()
+    weights = _repeated(_weights(normalisation))
+    objective = clipped_objective(_flat(now) - _flat(behaviour), _repeated(ADVANTAGES), clip_low=LOW, clip_high=HIGH)
     assert (weights * objective.value).sum().item() == pytest.approx(_by_the_equation(normalisation), abs=1e-6)
-    assert weights.sum().item() == pytest.approx(1.0)
+    assert weights.sum().item() == pytest.approx(1.0 if normalisation != "constant" else sum(LENGTHS) / 40)
+
+
+@given(st.lists(st.integers(1, 2000), min_size=2, max_size=40), st.data())
+def test_ranks_that_share_their_totals_weigh_as_one(lengths: list[int], data: st.DataObject) -> None:
+    """Each rank weighs its own sequences, by totals over all of them: together that is the whole batch."""
+    cuts = sorted({0, data.draw(st.integers(0, len(lengths))), len(lengths)})
+    totals = Totals(len(lengths), sum(lengths), len(lengths) * 2000)
+    for normalisation in ("token", "sequence", "constant"):
+        shares = [token_weights(lengths[a:b], normalisation, totals) for a, b in pairwise(cuts)]
+        assert [w for share in shares for w in share] == token_weights(lengths, normalisation, totals)
 
 
 def test_gradient_at_the_sampling_policy_is_the_policy_gradient() -> None:
-    behaviour = torch.tensor([-0.3, -1.2, -2.0])
-    logprobs = behaviour.clone().requires_grad_()
+    log_ratio = torch.zeros(3, requires_grad=True)
     advantages = torch.tensor([1.0, -1.0, 0.5])
-    objective = clipped_objective(logprobs, behaviour, advantages, clip_low=LOW, clip_high=HIGH)
+    objective = clipped_objective(log_ratio, advantages, clip_low=LOW, clip_high=HIGH)
     torch.autograd.backward(objective.value.sum())
-    assert logprobs.grad is not None
-    assert torch.allclose(logprobs.grad, advantages)
+    assert log_ratio.grad is not None
+    assert torch.allclose(log_ratio.grad, advantages)
 
 
 def test_clip_stops_the_gradient_on_the_side_that_the_advantage_pushes_to() -> None:
-    behaviour = torch.zeros(4)
-    ratios = torch.tensor([1.5, 1.5, 0.5, 0.5])
-    logprobs = ratios.log().requires_grad_()
+    log_ratio = torch.tensor([1.5, 1.5, 0.5, 0.5]).log().requires_grad_()
     advantages = torch.tensor([1.0, -1.0, 1.0, -1.0])
-    objective = clipped_objective(logprobs, behaviour, advantages, clip_low=LOW, clip_high=HIGH)
+    objective = clipped_objective(log_ratio, advantages, clip_low=LOW, clip_high=HIGH)
     torch.autograd.backward(objective.value.sum())
-    assert logprobs.grad is not None
-    assert (logprobs.grad == 0).tolist() == [True, False, False, True]
+    assert log_ratio.grad is not None
+    assert (log_ratio.grad == 0).tolist() == [True, False, False, True]
     assert objective.clipped.tolist() == [True, False, False, True]
 
 
 def test_upper_clip_may_be_wider_than_the_lower() -> None:
     inside = torch.tensor([1.27]).log()
-    wide = clipped_objective(inside, torch.zeros(1), torch.ones(1), clip_low=0.2, clip_high=0.28)
-    narrow = clipped_objective(inside, torch.zeros(1), torch.ones(1), clip_low=0.2, clip_high=0.2)
+    wide = clipped_objective(inside, torch.ones(1), clip_low=0.2, clip_high=0.28)
+    narrow = clipped_objective(inside, torch.ones(1), clip_low=0.2, clip_high=0.2)
     assert not wide.clipped.item()
     assert narrow.clipped.item()
+
+
+def test_sequence_ratio_is_the_geometric_mean_of_its_tokens_ratios() -> None:
+    now, behaviour = _frozen_batch()
+    found = sequence_log_ratio(_flat(now), _flat(behaviour), torch.tensor(LENGTHS)).exp()
+    expected = []
+    for row, old in zip(now, behaviour, strict=True):
+        product = math.prod(math.exp(a) / math.exp(b) for a, b in zip(row, old, strict=True))
+        expected += [product ** (1 / len(row))] * len(row)
+    assert found.tolist() == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_sequence_without_tokens_has_no_ratio() -> None:
+    found = sequence_log_ratio(torch.tensor([0.2, 0.4]), torch.zeros(2), torch.tensor([0, 2, 0]))
+    assert found.tolist() == pytest.approx([0.3, 0.3])
+
+
+def test_correction_is_the_ratio_to_the_engine_up_to_its_cap() -> None:
+    old, engine = torch.tensor([0.5, 0.9, 0.1]).log(), torch.tensor([0.4, 0.1, 0.2]).log()
+    assert truncated_correction(old, engine, cap=2.0).tolist() == pytest.approx([1.25, 2.0, 0.5])
+
+
+def test_divergence_estimate_is_never_negative_and_right_in_the_mean() -> None:
+    policy, reference = torch.tensor([0.7, 0.2, 0.1]), torch.tensor([0.5, 0.25, 0.25])
+    estimate = kl_estimate(policy.log(), reference.log())
+    assert (estimate >= 0).all()
+    assert kl_estimate(policy.log(), policy.log()).tolist() == [0.0] * 3
+    assert (policy * estimate).sum().item() == pytest.approx((policy * (policy / reference).log()).sum().item())
+
+
+def test_ratio_is_against_the_engine_unless_it_is_corrected_for() -> None:
+    now, behaviour = _frozen_batch()
+    batch = _batch()
+    plain = micro_batch_loss(GRPO, _flat(now), replace(batch, old=batch.behaviour))
+    assert plain.ratio.tolist() == pytest.approx((_flat(now) - _flat(behaviour)).exp().tolist())
+    corrected = micro_batch_loss(replace(GRPO, correction_cap=2.0), batch.old.clone(), batch)
+    assert corrected.ratio.tolist() == [1.0] * sum(LENGTHS)
+    expected = -(batch.weights * batch.advantages * math.exp(0.1)).sum().item()
+    assert corrected.value.item() == pytest.approx(expected, rel=1e-5)
+
+
+def test_divergence_is_added_with_its_weight() -> None:
+    now, _ = _frozen_batch()
+    batch = _batch()
+    without = micro_batch_loss(GRPO, _flat(now), batch)
+    found = micro_batch_loss(replace(GRPO, kl=0.5), _flat(now), batch)
+    assert without.kl.tolist() == [0.0] * sum(LENGTHS)
+    divergence = (batch.weights * kl_estimate(_flat(now), batch.reference)).sum().item()
+    assert found.value.item() == pytest.approx(without.value.item() + 0.5 * divergence)
+
+
+@pytest.mark.parametrize("normalisation", ["token", "sequence", "constant"])
+@pytest.mark.parametrize("changes", [{}, {"ratio_level": "sequence"}, {"kl": 0.1, "correction_cap": 1.05}])
+def test_micro_batches_add_up_to_the_batch(normalisation: Normalisation, changes: dict[str, float]) -> None:
+    algorithm = replace(GRPO, **changes)  # type: ignore[arg-type]
+    now, _ = _frozen_batch()
+    whole = _loss_and_gradient(algorithm, _flat(now), _batch(normalisation))
+    parts = [slice(0, 1), slice(1, 3), slice(3, 4)]
+    found = [_loss_and_gradient(algorithm, _flat(now[part]), _batch(normalisation, part)) for part in parts]
+    assert sum(loss for loss, _ in found) == pytest.approx(whole[0])
+    assert [g for _, gradient in found for g in gradient] == pytest.approx(whole[1])
+
+
+def _loss_and_gradient(algorithm: Algorithm, logprobs: torch.Tensor, batch: MicroBatch) -> tuple[float, list[float]]:
+    leaf = logprobs.clone().requires_grad_()
+    loss = micro_batch_loss(algorithm, leaf, batch).value
+    torch.autograd.backward(loss)
+    assert leaf.grad is not None
+    return loss.item(), leaf.grad.tolist()
+
+
+def test_an_algorithm_may_bring_an_objective_of_its_own() -> None:
+    now, _ = _frozen_batch()
+    batch = _batch()
+    plain = Algorithm(name="reinforce", source="", objective=lambda logprobs, _, advantages: logprobs * advantages)
+    found = micro_batch_loss(plain, _flat(now), batch)
+    assert found.value.item() == pytest.approx(-(batch.weights * _flat(now) * batch.advantages).sum().item())
+    assert not found.clipped.any()

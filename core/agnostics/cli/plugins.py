@@ -57,6 +57,7 @@ def _exercise(host: Host) -> None:
     host.languages()
     host.datasets()
     host.rewards()
+    host.algorithms()
     host.add_commands(click.Group())
 
 

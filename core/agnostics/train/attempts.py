@@ -8,7 +8,6 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
-from agnostics.completion import extract_program
 from agnostics.errors import AgnosticsError
 from agnostics.language import Language
 from agnostics.rollout.engine import Answer, Engine, Prompt, Sampling, seed_for
@@ -47,6 +46,11 @@ class Round:
         """All attempts, group by group."""
         return [attempt for group in self.groups for attempt in group]
 
+    def followed_by(self, other: Round) -> Round:
+        """This round and `other`, sampled after it, as one."""
+        seconds = (self.sampling_s + other.sampling_s, self.waiting_s + other.waiting_s)
+        return Round(self.groups + other.groups, *seconds)
+
 
 @dataclass(frozen=True, slots=True)
 class Workshop:
@@ -82,7 +86,7 @@ class Workshop:
         return Round(groups, sampled - started, time.monotonic() - sampled)
 
     def _submit(self, text: str, task: Task) -> Future[Verification]:
-        return self.verifier.submit(self.language, extract_program(text, self.language.code_tags), task)
+        return self.verifier.submit(self.language, self.language.program_in(text), task)
 
 
 def _result(verdict: Future[Verification], since: float) -> Verification:

@@ -13,11 +13,17 @@ from agnostics.trajectory import Trajectory
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A trajectory, its advantage, and what each of its tokens weighs in the loss."""
+    """A trajectory, its advantage, and what each of its tokens weighs in the loss.
+
+    For each of the tokens that the policy spoke, `old` are the trainer's log-probabilities before its first update on
+    the batch (the engine's where None), and `reference` those of the model that the run began with.
+    """
 
     trajectory: Trajectory
     advantage: float
     weight: float
+    old: tuple[float, ...] | None = None
+    reference: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +31,16 @@ class MicroBatch:
     """Examples with one prompt, side by side: `prompt` is (P,), `token_ids` and `mask` are what follows it, (B, L).
 
     Rows are padded on the right. The other fields hold one entry for each of the N tokens that the policy spoke, row by
-    row: (N,) float32.
+    row: (N,) float32. The log-probabilities are the engine's (`behaviour`), those that the importance ratio is against
+    (`old`), and the reference model's, zero where there is none.
     """
 
     prompt: torch.Tensor
     token_ids: torch.Tensor
     mask: torch.Tensor
     behaviour: torch.Tensor
+    old: torch.Tensor
+    reference: torch.Tensor
     advantages: torch.Tensor
     weights: torch.Tensor
 
@@ -41,41 +50,55 @@ class MicroBatch:
 
 
 def micro_batches(examples: Sequence[Example], max_tokens: int) -> Iterator[MicroBatch]:
+    """The examples as tensors, chunk by chunk; see `chunks`."""
+    return map(stack, chunks(examples, max_tokens))
+
+
+def chunks(examples: Sequence[Example], max_tokens: int) -> Iterator[list[Example]]:
     """The examples, by prompt and length, at most `max_tokens` tokens with padding (or one example) at a time."""
     by_prompt = defaultdict[tuple[int, ...], list[Example]](list)
     for example in examples:
         by_prompt[example.trajectory.prompt].append(example)
     for prompt, siblings in by_prompt.items():
-        yield from _chunks(sorted(siblings, key=_length), max_tokens - len(prompt))
+        yield from _split(sorted(siblings, key=_length), max_tokens - len(prompt))
 
 
-def _chunks(examples: Sequence[Example], max_tokens: int) -> Iterator[MicroBatch]:
-    """The examples, which are sorted by length, stacked as many at a time as `max_tokens` allows."""
+def _split(examples: Sequence[Example], max_tokens: int) -> Iterator[list[Example]]:
+    """The examples, which are sorted by length, as many at a time as `max_tokens` allows."""
     chosen: list[Example] = []
     for example in examples:
         if chosen and (len(chosen) + 1) * _length(example) > max_tokens:
-            yield _stack(chosen)
+            yield chosen
             chosen = []
         chosen.append(example)
-    yield _stack(chosen)
+    yield chosen
 
 
 def _length(example: Example) -> int:
     return len(example.trajectory.token_ids)
 
 
-def _stack(examples: Sequence[Example]) -> MicroBatch:
+def stack(examples: Sequence[Example]) -> MicroBatch:
+    """Examples with one prompt as one micro batch."""
     width = max(map(_length, examples))
     token_ids = torch.zeros(len(examples), width, dtype=torch.long)
     mask = torch.zeros(len(examples), width, dtype=torch.long)
-    behaviour, advantages, weights = list[float](), list[float](), list[float]()
     for row, example in enumerate(examples):
-        trajectory = example.trajectory
-        token_ids[row, : _length(example)] = torch.tensor(trajectory.token_ids)
-        mask[row, : _length(example)] = torch.tensor(trajectory.mask)
-        spoken = [value for value, bit in zip(trajectory.logprobs, trajectory.mask, strict=True) if bit]
-        behaviour += spoken
-        advantages += [example.advantage] * len(spoken)
-        weights += [example.weight] * len(spoken)
+        token_ids[row, : _length(example)] = torch.tensor(example.trajectory.token_ids)
+        mask[row, : _length(example)] = torch.tensor(example.trajectory.mask)
     prompt = torch.tensor(examples[0].trajectory.prompt)
-    return MicroBatch(prompt, token_ids, mask, *map(torch.tensor, (behaviour, advantages, weights)))
+    rows = torch.tensor([row for example in examples for row in _rows(example)], dtype=torch.float32)
+    return MicroBatch(prompt, token_ids, mask, *rows.reshape(-1, 5).T.contiguous())
+
+
+def spoken_logprobs(trajectory: Trajectory) -> list[float]:
+    """The log-probabilities, when they were sampled, of the N tokens that the policy spoke: (N,)."""
+    return [value for value, bit in zip(trajectory.logprobs, trajectory.mask, strict=True) if bit]
+
+
+def _rows(example: Example) -> Iterator[tuple[float, ...]]:
+    """(behaviour, old, reference, advantage, weight) of each token that the policy spoke."""
+    spoken = spoken_logprobs(example.trajectory)
+    reference = example.reference or [0.0] * len(spoken)
+    for behaviour, old, other in zip(spoken, example.old or spoken, reference, strict=True):
+        yield behaviour, old, other, example.advantage, example.weight

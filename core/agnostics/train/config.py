@@ -11,11 +11,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError
 
+from agnostics.algorithm import Normalisation
 from agnostics.errors import UsageError, unknown
 from agnostics.task import Frozen
 
 Positive = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=0)]
 Share = Annotated[float, Field(gt=0)]
+Weight = Annotated[float, Field(ge=0)]
 
 
 class RolloutConfig(Frozen):
@@ -37,6 +40,8 @@ class RolloutConfig(Frozen):
     """Answers that are sampled at the same time."""
     kv_cache_gib: Positive = 1
     """Memory for vLLM's keys and values, in GiB."""
+    refill: Count | None = None
+    """How many times new prompts are sampled in place of groups without signal; the algorithm's own by default."""
 
 
 class TrainConfig(Frozen):
@@ -48,14 +53,26 @@ class TrainConfig(Frozen):
     """The part of an epoch in which the learning rate rises from zero; then it falls along a cosine to zero."""
     updates: Positive = 1
     """Updates on each batch, each on all of it."""
-    clip_low: Annotated[float, Field(gt=0, le=1)] = 0.2
-    """How far below 1 the importance ratio may fall before it is clipped."""
-    clip_high: Share = 0.2
+    clip_low: Annotated[float | None, Field(gt=0, le=1)] = None
+    """How far below 1 the importance ratio may fall before it is clipped. This and what follows, down to
+    `max_staleness`, are the algorithm's own where they are not given."""
+    clip_high: Share | None = None
     """How far above 1 the importance ratio may rise before it is clipped."""
-    loss_normalisation: Literal["token", "sequence"] = "token"
-    """The mean over all tokens of the batch, or over sequences of their means (the paper's equation)."""
-    scale_advantages: bool = True
+    loss_normalisation: Normalisation | None = None
+    """The mean over all tokens of the batch, over sequences of their means, or the sum divided by a constant."""
+    scale_advantages: bool | None = None
     """Divide advantages by the standard deviation of the group's rewards."""
+    correction_cap: Weight | None = None
+    """Above 0: the ratio is against the trainer before its first update on the batch, and each token weighs its ratio
+    between trainer and engine then, up to this."""
+    kl: Weight | None = None
+    """The weight of the divergence from the starting model, which is then kept in memory; or 0."""
+    mask_cut_off: bool | None = None
+    """Leave answers that were cut off out of the loss."""
+    batch_tokens: Count | None = None
+    """The most sampled tokens in one update; 0 puts all of a step's into one."""
+    max_staleness: Count | None = None
+    """Skip answers sampled more than this many updates ago."""
     weight_decay: Annotated[float, Field(ge=0)] = 0.01
     """AdamW's weight decay."""
     gradient_clip: Annotated[float, Field(ge=0)] = 1.0
@@ -66,8 +83,14 @@ class TrainConfig(Frozen):
     """DeepSpeed's ZeRO stage."""
     dtype: Literal["float32", "bfloat16"] = "float32"
     """The type of the weights in the forward pass, in trainer and engine."""
-    max_gap: Share = 0.05
-    """Stop where the engine's log-probabilities are further from the trainer's than this, in the mean."""
+    max_gap: Share | None = None
+    """Stop where the engine's log-probabilities are further from the trainer's than this, in the mean; 0.001 in
+    float32 and 0.05 in bfloat16 where it is not given."""
+
+    @property
+    def gap_bound(self) -> float:
+        """The largest gap that is no alarm."""
+        return self.max_gap or (1e-3 if self.dtype == "float32" else 0.05)
 
 
 class EvaluationConfig(Frozen):
@@ -94,6 +117,8 @@ class RunConfig(Frozen):
     """A data set: an adapter's name, `adapter:source`, or a file."""
     reward: str = "accepted"
     """The reward policy."""
+    algorithm: str = "grpo"
+    """How rewards become a gradient: grpo, dr_grpo, dapo, gspo, cwm, or one that a plugin brings."""
     steps: Positive | None = None
     """Training steps; one epoch where it is not given."""
     seed: int = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -65,6 +65,16 @@ class Curriculum:
         places = range((step - 1) * self.batch, step * self.batch)
         orders = {epoch: self._order(epoch) for epoch in {place // size for place in places}}
         return [self.questions[orders[place // size][place % size]] for place in places]
+
+    def spares(self, step: int) -> Iterator[Question]:
+        """Questions that step `step` does not ask, in a random order of its own, to sample in place of some of its own.
+
+        They depend on nothing but the seed and the step either, and are asked again when their turn comes.
+        """
+        asked = {question.task.id for question in self.at(step)}
+        others = [question for question in self.questions if question.task.id not in asked]
+        random.Random(f"{self.seed}/spares/{step}").shuffle(others)
+        return iter(others)
 
     def _order(self, epoch: int) -> tuple[int, ...]:
         return in_turns(tuple(question.task.kind for question in self.questions), f"{self.seed}/{epoch}")

@@ -27,9 +27,17 @@ def initialise(module: nn.Module, settings: TrainConfig) -> Any:
     return deepspeed.initialize(model=module, optimizer=optimizer, config=_config(settings))[0]
 
 
-def _import() -> Any:
+def choose_accelerator() -> None:
+    """Tell DeepSpeed where it runs, before anything imports it: it would say on stdout that it had to guess.
+
+    Where `accelerate` is installed, saving a model imports DeepSpeed.
+    """
     if not torch.cuda.is_available():
         os.environ.setdefault("DS_ACCELERATOR", "cpu")
+
+
+def _import() -> Any:
+    choose_accelerator()
     try:
         import deepspeed
     except ImportError as error:

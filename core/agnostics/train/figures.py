@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from agnostics.train.attempts import Round
-from agnostics.train.policy import UpdateStats
-from agnostics.train.reckoning import Judged
+from agnostics.train.lessons import Lessons
+from agnostics.train.reckoning import Judged, silent
 
 
 def figures_of(attempted: Round, groups: Sequence[Sequence[Judged]]) -> dict[str, float]:
@@ -18,15 +18,18 @@ def figures_of(attempted: Round, groups: Sequence[Sequence[Judged]]) -> dict[str
     lengths = [len(attempt.answer.token_ids) for attempt in attempts]
     logprobs = [value for attempt in attempts for value in attempt.answer.logprobs]
     verdicts = Counter(attempt.verification.verdict for attempt in attempts)
-    silent = [group for group in groups if not any(judged.advantage for judged in group)]
+    rejected = [
+        judged for group in groups for judged in group if judged.reward is not None and judged.advantage is None
+    ]
     return {
         "completions": len(attempts),
         **{f"verdict_{verdict}": count for verdict, count in sorted(verdicts.items())},
         "pass_rate": fmean(attempt.verification.accepted for attempt in attempts),
         "reward_mean": fmean(rewards) if rewards else 0.0,
         "groups": len(groups),
-        "groups_without_signal": len(silent),
+        "groups_without_signal": sum(map(silent, groups)),
         "masked": len(attempts) - len(rewards),
+        "rejected": len(rejected),
         "tokens": sum(lengths),
         "tokens_mean": fmean(lengths),
         "tokens_max": max(lengths),
@@ -38,14 +41,17 @@ def figures_of(attempted: Round, groups: Sequence[Sequence[Judged]]) -> dict[str
     }
 
 
-def figures_of_updates(stats: Sequence[UpdateStats]) -> dict[str, float]:
+def figures_of_lessons(lessons: Lessons) -> dict[str, float]:
     """What the updates of a step did; the entropy above and the ratio here are means over sampled tokens."""
-    if not stats:
-        return {"updates": 0}
+    updates = lessons.updates
+    if not updates:
+        return {"updates": 0, "stale": lessons.stale}
     return {
-        "updates": len(stats),
-        "loss": stats[0].loss,
-        "ratio": fmean(update.ratio for update in stats),
-        "clipped": fmean(update.clipped for update in stats),
-        "gradient_norm": fmean(update.gradient_norm for update in stats),
+        "updates": len(updates),
+        "stale": lessons.stale,
+        "loss": updates[0].loss,
+        "ratio": fmean(update.ratio for update in updates),
+        "clipped": fmean(update.clipped for update in updates),
+        "kl": fmean(update.kl for update in updates),
+        "gradient_norm": fmean(update.gradient_norm for update in updates),
     }

@@ -98,7 +98,7 @@ class Journal:
         """Write down the attempts at held-out tasks and what they came to."""
         found = score(groups, self.trainer.config.seed)
         with self.trainer.interrupts.deferred():
-            self._record(self.progress.step, phase, [[Judged(a, None, None) for a in group] for group in groups])
+            self._record(self.progress.step, phase, [[Judged(attempt) for attempt in group] for group in groups])
             self.recorder.step(self.progress.step, _figures(phase, groups, found))
             if phase == "eval_before":
                 self._advance(before=found and asdict(found))
@@ -110,7 +110,7 @@ class Journal:
         """Write a checkpoint of where the run is, when everything recorded so far is safe in the store."""
         self.recorder.flush()
         self._advance()
-        self.checkpoint = checkpoint.save(self.folder, self.trainer.policy, self.tokenizer, self.progress)
+        self.checkpoint = checkpoint.save(self.folder, self.trainer.teacher.policy, self.tokenizer, self.progress)
 
     def summary(self, status: Status) -> Summary:
         """What the run has come to."""

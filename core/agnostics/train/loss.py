@@ -1,61 +1,59 @@
-"""The objective: a clipped importance ratio, and what each token weighs."""
+"""The loss of a micro batch: an algorithm's pieces put together."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
 
-if TYPE_CHECKING:
-    import torch
+import torch
 
-Normalisation = Literal["token", "sequence"]
+from agnostics.algorithm import Algorithm
+from agnostics.algorithms.objective import clipped_objective, kl_estimate, sequence_log_ratio, truncated_correction
+from agnostics.train.batch import MicroBatch
 
 
 @dataclass(frozen=True, slots=True)
-class ClippedObjective:
-    """What `clipped_objective` found, token by token; all of one shape.
+class Loss:
+    """`value` is a scalar and carries the gradient; for each of the N tokens: `ratio`, `clipped` and `kl`, (N,).
 
-    `value` is the objective and carries the gradient; `ratio` and `clipped` (bool: the clip took the gradient away)
-    carry none.
+    `kl` is zero where the algorithm does not ask for it.
     """
 
     value: torch.Tensor
     ratio: torch.Tensor
     clipped: torch.Tensor
+    kl: torch.Tensor
 
 
-def clipped_objective(
-    logprobs: torch.Tensor,
-    behaviour: torch.Tensor,
-    advantages: torch.Tensor,
-    *,
-    clip_low: float,
-    clip_high: float,
-) -> ClippedObjective:
-    """min(r A, clip(r, 1 - clip_low, 1 + clip_high) A) with r = exp(logprobs - behaviour), for each token.
+def micro_batch_loss(algorithm: Algorithm, logprobs: torch.Tensor, batch: MicroBatch) -> Loss:
+    """L = -sum_t w_t c_t J_t + kl sum_t w_t D_t over the tokens of one micro batch, whose policy gives `logprobs` (N,).
 
-    The paper, section 3.3, has one epsilon for both sides; Yu et al. 2025 (DAPO, equation 10) set them apart.
-    `logprobs`, `behaviour` (those of the policy that sampled) and `advantages` have one shape, or shapes that
-    broadcast. It is to be maximised.
+    J is the objective, c the correction for the engine (1 where there is none), D the divergence and w the weights that
+    were computed over the whole batch, so that micro batches add up to it.
     """
-    import torch
+    log_ratio = _log_ratio(algorithm, logprobs, batch)
+    value, clipped = _objective(algorithm, logprobs, log_ratio, batch)
+    if algorithm.correction_cap:
+        value = value * truncated_correction(batch.old, batch.behaviour, cap=algorithm.correction_cap)
+    loss = -(batch.weights * value).sum()
+    kl = torch.zeros_like(batch.weights)
+    if algorithm.kl:
+        kl = kl_estimate(logprobs, batch.reference)
+        loss = loss + algorithm.kl * (batch.weights * kl).sum()
+    return Loss(loss, log_ratio.detach().exp(), clipped, kl.detach())
 
-    ratio = (logprobs - behaviour).exp()
-    bounded = ratio.clamp(1 - clip_low, 1 + clip_high)
-    value = torch.minimum(ratio * advantages, bounded * advantages)
-    with torch.no_grad():
-        clipped = (bounded * advantages) < (ratio * advantages)
-    return ClippedObjective(value, ratio.detach(), clipped)
+
+def _log_ratio(algorithm: Algorithm, logprobs: torch.Tensor, batch: MicroBatch) -> torch.Tensor:
+    if algorithm.ratio_level == "sequence":
+        return sequence_log_ratio(logprobs, batch.old, batch.mask.sum(-1))
+    return logprobs - batch.old
 
 
-def sequence_weights(lengths: Sequence[int], normalisation: Normalisation) -> list[float]:
-    """What each token of a sequence weighs, for S sequences in which the policy spoke `lengths` tokens: (S,).
-
-    `token`: 1 / (all tokens of the batch), the mean over tokens. `sequence`: 1 / (S |y_i|), the mean over sequences of
-    their means, as in the paper, section 3.3. In both, the weights of all tokens add up to one.
-    """
-    if normalisation == "token":
-        total = max(sum(lengths), 1)
-        return [1.0 / total] * len(lengths)
-    return [1.0 / (len(lengths) * max(length, 1)) for length in lengths]
+def _objective(
+    algorithm: Algorithm, logprobs: torch.Tensor, log_ratio: torch.Tensor, batch: MicroBatch
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """What is to be maximised, and where the clip took the gradient away: (N,) each."""
+    if algorithm.objective is not None:
+        value = algorithm.objective(logprobs, log_ratio, batch.advantages)
+        return value, torch.zeros_like(value, dtype=torch.bool)
+    found = clipped_objective(log_ratio, batch.advantages, clip_low=algorithm.clip_low, clip_high=algorithm.clip_high)
+    return found.value, found.clipped

@@ -3,65 +3,90 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Self
 
 import torch
 from transformers import AutoModelForCausalLM
 
-from agnostics.train.batch import Example, MicroBatch, micro_batches
+from agnostics.algorithm import Algorithm
+from agnostics.algorithms.grpo import GRPO
+from agnostics.train.batch import Example, MicroBatch, chunks, micro_batches, spoken_logprobs, stack
 from agnostics.train.config import TrainConfig
 from agnostics.train.deep import initialise
-from agnostics.train.loss import clipped_objective
+from agnostics.train.loss import micro_batch_loss
 from agnostics.train.scorer import TokenScorer
 from agnostics.trajectory import Trajectory
 
 
 @dataclass(frozen=True, slots=True)
 class UpdateStats:
-    """What one update saw, over its N tokens: the loss, means of the ratio and of |log ratio|, the share clipped."""
+    """What one update saw, over its N tokens: the loss, the mean ratio, the share clipped, the mean divergence.
+
+    `gap` is the mean of |log-probability here - in the engine|, before the update; `kl` is 0 where it is not asked for.
+    """
 
     loss: float
     ratio: float
     gap: float
     clipped: float
+    kl: float
     gradient_norm: float
 
 
 class Policy:
-    """A model with its optimizer, in one DeepSpeed engine. `version` counts its updates."""
+    """A model with its optimizer, in one DeepSpeed engine. `version` counts its updates.
 
-    def __init__(self, folder: Path, settings: TrainConfig, temperature: float) -> None:
-        self._settings = settings
-        model = AutoModelForCausalLM.from_pretrained(folder, dtype=getattr(torch, settings.dtype))
-        self._engine: Any = initialise(TokenScorer(model, temperature), settings)
+    An algorithm with a divergence needs `reference`, the folder of the model that it is from: a second one in memory.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        settings: TrainConfig,
+        temperature: float,
+        algorithm: Algorithm = GRPO,
+        reference: Path | None = None,
+    ) -> None:
+        self._settings, self._algorithm = settings, algorithm
+        self._engine: Any = initialise(self._scorer(folder, temperature), settings)
+        self._reference = self._scorer(reference, temperature).to(self._engine.device) if reference else None
         self.version = 0
 
+    def anchored(self, examples: Sequence[Example]) -> list[Example]:
+        """The examples, in any order, with the log-probabilities that the algorithm needs from before an update."""
+        anchored = list(examples)
+        if self._algorithm.correction_cap:
+            anchored = [replace(example, old=values) for example, values in self._scored(self._engine, anchored)]
+        if self._reference is not None:
+            scored = self._scored(self._reference, anchored)
+            anchored = [replace(example, reference=values) for example, values in scored]
+        return anchored
+
     def update(self, examples: Sequence[Example], learning_rate: float) -> UpdateStats:
-        """One step of AdamW on the clipped objective over all `examples`."""
+        """One step of AdamW on the algorithm's loss over all `examples`."""
         for group in self._engine.optimizer.param_groups:
             group["lr"] = learning_rate
-        totals = torch.zeros(5, dtype=torch.float64)
+        totals = torch.zeros(6, dtype=torch.float64)
         for batch in micro_batches(examples, self._settings.micro_batch_tokens):
             totals += self._backward(batch.to(self._engine.device))
         self._engine.step()
         self.version += 1
         norm = self._engine.get_global_grad_norm()
-        loss, ratio, gap, clipped, tokens = totals.tolist()
-        return UpdateStats(loss, ratio / tokens, gap / tokens, clipped / tokens, float(norm or 0.0))
+        loss, ratio, gap, clipped, kl, tokens = totals.tolist()
+        return UpdateStats(loss, ratio / tokens, gap / tokens, clipped / tokens, kl / tokens, float(norm or 0.0))
 
     def gap(self, trajectories: Sequence[Trajectory]) -> float:
         """The mean of |log-probability here - log-probability when sampled| over the tokens of `trajectories`."""
-        distance, tokens = 0.0, 0
         examples = [Example(trajectory, 0.0, 0.0) for trajectory in trajectories]
-        with torch.no_grad():
-            for batch in micro_batches(examples, self._settings.micro_batch_tokens):
-                here = batch.to(self._engine.device)
-                difference = self._engine(here.prompt, here.token_ids, here.mask) - here.behaviour
-                distance += difference.abs().sum().item()
-                tokens += difference.numel()
-        return distance / max(tokens, 1)
+        distances = [
+            abs(here - there)
+            for example, values in self._scored(self._engine, examples)
+            for here, there in zip(values, spoken_logprobs(example.trajectory), strict=True)
+        ]
+        return fmean(distances) if distances else 0.0
 
     def weights(self) -> Iterator[tuple[str, torch.Tensor]]:
         """Every weight by its name in the model's folder; those of ZeRO stage 3 are gathered one at a time."""
@@ -92,15 +117,24 @@ class Policy:
     def __exit__(self, *exception: object) -> None:
         self._engine.destroy()
 
+    def _scorer(self, folder: Path, temperature: float) -> TokenScorer:
+        model = AutoModelForCausalLM.from_pretrained(folder, dtype=getattr(torch, self._settings.dtype))
+        return TokenScorer(model, temperature)
+
+    def _scored(self, scorer: Any, examples: Sequence[Example]) -> Iterator[tuple[Example, tuple[float, ...]]]:
+        """Each example, in any order, with the log-probabilities that `scorer` gives what the policy spoke."""
+        with torch.no_grad():
+            for chunk in chunks(examples, self._settings.micro_batch_tokens):
+                batch = stack(chunk).to(self._engine.device)
+                values = scorer(batch.prompt, batch.token_ids, batch.mask)
+                rows = values.split(batch.mask.sum(-1).tolist())
+                yield from ((example, tuple(row.tolist())) for example, row in zip(chunk, rows, strict=True))
+
     def _backward(self, batch: MicroBatch) -> torch.Tensor:
-        """Add the gradient of one micro batch; sums over its tokens of loss, ratio, gap, clipped, and one."""
-        settings = self._settings
+        """Add the gradient of one micro batch; sums over its tokens of loss, ratio, gap, clipped, kl, and one."""
         logprobs = self._engine(batch.prompt, batch.token_ids, batch.mask)
-        objective = clipped_objective(
-            logprobs, batch.behaviour, batch.advantages, clip_low=settings.clip_low, clip_high=settings.clip_high
-        )
-        loss = -(batch.weights * objective.value).sum()
-        self._engine.backward(loss)
-        gap = (logprobs.detach() - batch.behaviour).abs().sum()
-        sums = (loss.detach(), objective.ratio.sum(), gap, objective.clipped.sum(), torch.tensor(logprobs.numel()))
-        return torch.stack([value.double().cpu() for value in sums])
+        loss = micro_batch_loss(self._algorithm, logprobs, batch)
+        self._engine.backward(loss.value)
+        gap = (logprobs.detach() - batch.behaviour).abs()
+        sums = (loss.value.detach(), loss.ratio.sum(), gap.sum(), loss.clipped.sum(), loss.kl.sum())
+        return torch.stack([value.double().cpu() for value in (*sums, torch.tensor(logprobs.numel()))])

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from agnostics.algorithm import Algorithm
 from agnostics.dataset import Dataset
 from agnostics.errors import UsageError
 from agnostics.host import Host
@@ -17,15 +18,21 @@ from agnostics.task import Task
 from agnostics.train.config import RunConfig
 from agnostics.train.curriculum import Curriculum, Question, ask_all, in_turns
 from agnostics.train.model import find_model, load_tokenizer
+from agnostics.train.tuning import tuned, written_out
 
 
 @dataclass(frozen=True)
 class Ingredients:
-    """What a run starts from. `steps` is the number of its last step."""
+    """What a run starts from. `steps` is the number of its last step.
+
+    `folder` holds the model to go on with, and `reference` the one that the run began with, where it is needed.
+    """
 
     language: Language
     reward: RewardPolicy
+    algorithm: Algorithm
     folder: Path
+    reference: Path | None
     tokenizer: Any
     curriculum: Curriculum
     held_out: list[Question]
@@ -41,18 +48,23 @@ def check(config: RunConfig, host: Host) -> None:
     """Raise UsageError for a name that leads nowhere. It imports nothing heavy, so that the answer is quick."""
     host.language(config.language)
     host.reward(config.reward)
+    host.algorithm(config.algorithm)
     _training_data(config, host)
     if config.model != "starter":
         find_model(config.model)
 
 
-def prepare(config: RunConfig, host: Host, say: Callable[[str], None]) -> Ingredients:
-    """Find and check everything that `config` names. Raises UsageError for what is not there or not allowed."""
+def prepare(config: RunConfig, host: Host, say: Callable[[str], None], resumed: Path | None = None) -> Ingredients:
+    """Find and check everything that `config` names; `resumed` is the model's folder in a run that goes on.
+
+    Raises UsageError for what is not there or not allowed.
+    """
     language, reward = host.language(config.language), host.reward(config.reward)
+    algorithm = tuned(host.algorithm(config.algorithm), config)
     adapter, source = _training_data(config, host)
     train = list(adapter.tasks("train", source=source, seed=config.seed))
     test = _held_out(config, adapter, source)
-    folder = _model(config, language, host, say)
+    folder = find_model(str(resumed)) if resumed else _model(config, language, host, say)
     tokenizer = load_tokenizer(folder)
     limit = _prompt_limit(config, folder)
     questions, left_out = ask_all(tokenizer, language, train, limit)
@@ -61,14 +73,26 @@ def prepare(config: RunConfig, host: Host, say: Callable[[str], None]) -> Ingred
     curriculum = Curriculum(questions, config.rollout.prompts, config.seed)
     held_out = ask_all(tokenizer, language, test, limit)[0] if test else []
     return Ingredients(
-        language, reward, folder, tokenizer, curriculum, held_out, config.steps or curriculum.steps_per_epoch
+        language=language,
+        reward=reward,
+        algorithm=algorithm,
+        folder=folder,
+        reference=_model(config, language, host, say) if algorithm.kl else None,
+        tokenizer=tokenizer,
+        curriculum=curriculum,
+        held_out=held_out,
+        steps=config.steps or curriculum.steps_per_epoch,
     )
 
 
-def resolve(config: RunConfig, steps: int, store: str, output: Path) -> RunConfig:
+def resolve(config: RunConfig, found: Ingredients, store: str, output: Path) -> RunConfig:
     """`config` with nothing left open, and with paths that hold wherever it is read again."""
-    found = {name: _absolute(getattr(config, name)) for name in ("language", "model", "dataset")}
-    return config.model_copy(update={**found, "steps": steps, "store": store, "output": str(output)})
+    names = {name: _absolute(getattr(config, name)) for name in ("language", "model", "dataset")}
+    whole = written_out(config, found.algorithm)
+    train = whole.train.model_copy(update={"max_gap": whole.train.gap_bound})
+    return whole.model_copy(
+        update={**names, "train": train, "steps": found.steps, "store": store, "output": str(output)}
+    )
 
 
 def _training_data(config: RunConfig, host: Host) -> tuple[Dataset, str | None]:

@@ -17,10 +17,12 @@ from agnostics.train.config import RunConfig, output_folder, to_toml
 from agnostics.train.curriculum import Question
 from agnostics.train.interrupt import Interrupts
 from agnostics.train.journal import Journal, Reporter, Status, Summary
+from agnostics.train.lessons import Teacher
 from agnostics.train.loop import Trainer
 from agnostics.train.model import stop_ids
 from agnostics.train.policy import Policy
 from agnostics.train.prepare import Ingredients, prepare, resolve
+from agnostics.train.reckoning import Judge
 from agnostics.train.sync import synchronise
 from agnostics.verify import Verifier
 
@@ -33,8 +35,8 @@ def run(config: RunConfig, host: Host, reporter: Reporter, resume: Path | None =
     """
     with Interrupts() as interrupts, ExitStack() as resources:
         start = checkpoint.last(resume) if resume else None
-        found = prepare(config.model_copy(update={"model": str(start)}) if start else config, host, reporter.say)
-        config = resolve(config, found.steps, config.store or default_url(), output_folder(config))
+        found = prepare(config, host, reporter.say, start)
+        config = resolve(config, found, config.store or default_url(), output_folder(config))
         store = resources.enter_context(Store.open(str(config.store)))
         trainer = _open(resources, config, found, interrupts, reporter)
         progress = _take_up(start, trainer) if start else Progress()
@@ -71,9 +73,13 @@ def _open(
     reporter.say(f"loading {found.folder} into {config.rollout.engine} and DeepSpeed")
     verifier = resources.enter_context(Verifier(sandbox=config.sandbox))
     engine = resources.enter_context(open_engine(config.rollout.engine, _engine_settings(config, found)))
-    policy = resources.enter_context(Policy(found.folder, config.train, config.rollout.temperature))
+    policy = resources.enter_context(
+        Policy(found.folder, config.train, config.rollout.temperature, found.algorithm, found.reference)
+    )
+    limit = config.rollout.max_new_tokens
     workshop = Workshop(engine, found.tokenizer, found.language, verifier)
-    return Trainer(config, workshop, policy, found.curriculum, found.reward, interrupts)
+    judge = Judge(found.reward, found.algorithm, limit, len(found.tokenizer))
+    return Trainer(config, workshop, found.curriculum, judge, Teacher(policy, found.algorithm, limit), interrupts)
 
 
 def _engine_settings(config: RunConfig, found: Ingredients) -> EngineSettings:
@@ -89,8 +95,8 @@ def _engine_settings(config: RunConfig, found: Ingredients) -> EngineSettings:
 
 def _take_up(start: Path, trainer: Trainer) -> Progress:
     """Go back to the checkpoint `start`: weights, optimizer, random state, and the engine's weights."""
-    progress = checkpoint.restore(start, trainer.policy)
-    synchronise(trainer.policy, trainer.workshop.engine)
+    progress = checkpoint.restore(start, trainer.teacher.policy)
+    synchronise(trainer.teacher.policy, trainer.workshop.engine)
     return progress if progress.step else Progress(seconds=progress.seconds)  # a run at step 0 begins anew
 
 

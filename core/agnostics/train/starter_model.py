@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from transformers import GenerationConfig, PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
+from agnostics.train.deep import choose_accelerator
 from agnostics.train.starter_corpus import Corpus, Example
 from agnostics.train.starter_settings import StarterSettings
 from agnostics.train.starter_tokenizer import END, train_tokenizer
@@ -41,6 +42,7 @@ def make_model(
     model.generation_config = GenerationConfig(
         eos_token_id=tokenizer.eos_token_id, pad_token_id=tokenizer.pad_token_id, do_sample=True
     )
+    choose_accelerator()
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
 

@@ -1,0 +1,83 @@
+"""Lessons: from judged groups to the examples of each update, weighed over the whole batch before it is split."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from agnostics.algorithm import Algorithm
+from agnostics.algorithms.batches import batches_by_tokens
+from agnostics.algorithms.rejection import is_stale
+from agnostics.algorithms.weights import Totals, token_weights
+from agnostics.train.batch import Example
+from agnostics.train.policy import Policy, UpdateStats
+from agnostics.train.reckoning import Judged, silent
+
+
+@dataclass(frozen=True, slots=True)
+class Lessons:
+    """What the updates of one step did. `stale` counts answers skipped for their age, once for each update."""
+
+    updates: list[UpdateStats]
+    stale: int
+
+
+@dataclass(frozen=True, slots=True)
+class Teacher:
+    """How a policy learns from judged groups. `limit` is the length at which answers are cut off, in tokens."""
+
+    policy: Policy
+    algorithm: Algorithm
+    limit: int
+
+    def teach(self, groups: Sequence[Sequence[Judged]], updates: int, rate: float) -> Lessons:
+        """Go through the groups `updates` times, at the learning rate `rate`; an update that holds nothing is none."""
+        examples = self._anchored(examples_of(groups, self.algorithm))
+        done, stale = list[UpdateStats](), 0
+        for _ in range(updates):
+            for batch in self._batches(examples):
+                fresh = [example for example in batch if not self._is_stale(example)]
+                stale += len(batch) - len(fresh)
+                weighed = [example for example in self._weighed(fresh) if self._moves(example)]
+                if weighed:
+                    done.append(self.policy.update(weighed, rate))
+        return Lessons(done, stale)
+
+    def _anchored(self, examples: Sequence[Example]) -> list[Example]:
+        """What moves the policy with what it is compared with, then the rest, which only counts in the weights."""
+        moving = [example for example in examples if self._moves(example)]
+        return self.policy.anchored(moving) + [example for example in examples if not self._moves(example)]
+
+    def _moves(self, example: Example) -> bool:
+        return example.advantage != 0 or self.algorithm.kl > 0
+
+    def _is_stale(self, example: Example) -> bool:
+        bound = self.algorithm.max_staleness
+        return bound is not None and is_stale(example.trajectory, self.policy.version, bound)
+
+    def _batches(self, examples: Sequence[Example]) -> Iterator[Sequence[Example]]:
+        if not self.algorithm.batch_tokens:
+            yield examples
+            return
+        lengths = [example.trajectory.spoken for example in examples]
+        for places in batches_by_tokens(lengths, self.algorithm.batch_tokens):
+            yield examples[places.start : places.stop]
+
+    def _weighed(self, examples: Sequence[Example]) -> list[Example]:
+        """The examples of one update with what their tokens weigh."""
+        lengths = [example.trajectory.spoken for example in examples]
+        totals = Totals(len(lengths), sum(lengths), self.algorithm.batch_tokens or len(lengths) * self.limit)
+        weights = token_weights(lengths, self.algorithm.loss_normalisation, totals)
+        return [replace(example, weight=weight) for example, weight in zip(examples, weights, strict=True)]
+
+
+def examples_of(groups: Sequence[Sequence[Judged]], algorithm: Algorithm) -> list[Example]:
+    """Every attempt that counts, without a weight as yet. An advantage of zero counts in the mean and moves nothing."""
+    drop = algorithm.drop_silent or algorithm.refill > 0
+    kept = [group for group in groups if not (drop and silent(group))]
+    return [
+        Example(judged.attempt.trajectory, judged.advantage, weight=0.0)
+        for group in kept
+        for judged in group
+        if judged.advantage is not None
+    ]

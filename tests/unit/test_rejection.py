@@ -1,0 +1,67 @@
+"""What is not learnt from: groups without signal, stale answers, gibberish; and batches by tokens."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from agnostics.algorithms.batches import batches_by_tokens
+from agnostics.algorithms.rejection import has_signal, is_gibberish, is_stale
+from agnostics.trajectory import Segment, Trajectory
+from hypothesis import given
+from hypothesis import strategies as st
+
+VOCABULARY = 1000
+UNLIKELY = -math.log(VOCABULARY) - 2.0
+
+
+def _answer(tokens: list[int], logprobs: list[float], version: int = 0) -> Trajectory:
+    return Trajectory((1, 2), (Segment.spoken(tokens, logprobs, version),))
+
+
+@pytest.mark.parametrize(
+    ("rewards", "expected"),
+    [
+        ([1.0, 0.0, 0.0], True),
+        ([0.0, 0.0], False),
+        ([1.0, 1.0], False),
+        ([1.0, None, 1.0], False),
+        ([None, None], False),
+        ([0.5, None, 0.25], True),
+    ],
+)
+def test_a_group_has_a_signal_where_its_rewards_differ(rewards: list[float | None], expected: bool) -> None:
+    assert has_signal(rewards) is expected
+
+
+@pytest.mark.parametrize(
+    ("token", "logprob", "expected"),
+    [(751, UNLIKELY - 0.1, True), (751, UNLIKELY + 0.1, False), (749, UNLIKELY - 5, False), (749, -0.1, False)],
+)
+def test_gibberish_is_a_token_both_rare_and_unlikely(token: int, logprob: float, expected: bool) -> None:
+    assert is_gibberish(_answer([5, token, 6], [-0.1, logprob, -0.2]), VOCABULARY) is expected
+
+
+def test_what_a_tool_says_is_no_gibberish() -> None:
+    tool = Segment((999,), (0,), (-99.0,), (0,))
+    assert not is_gibberish(Trajectory((1,), (Segment.spoken([5], [-0.1], 0), tool)), VOCABULARY)
+
+
+@pytest.mark.parametrize(("version", "expected"), [(7, False), (15, False), (16, True)])
+def test_staleness_counts_from_the_last_token(version: int, expected: bool) -> None:
+    early, late = Segment.spoken([5], [-0.1], 0), Segment.spoken([6], [-0.1], 7)
+    assert is_stale(Trajectory((1,), (early, late)), version, 8) is expected
+
+
+@given(st.lists(st.integers(1, 50)), st.integers(1, 100))
+def test_batches_hold_every_sequence_once_in_order_and_no_more_tokens_than_allowed(
+    lengths: list[int], limit: int
+) -> None:
+    batches = list(batches_by_tokens(lengths, limit))
+    assert [place for batch in batches for place in batch] == list(range(len(lengths)))
+    for batch in batches:
+        assert len(batch) == 1 or sum(lengths[place] for place in batch) <= limit
+
+
+def test_a_batch_is_as_full_as_it_can_be() -> None:
+    assert list(batches_by_tokens([4, 4, 2, 9, 1, 12, 3], 10)) == [range(3), range(3, 5), range(5, 6), range(6, 7)]
