@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import random
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
+import time
 import tomllib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -102,20 +106,96 @@ def test_an_interrupted_run_resumes_to_where_an_uninterrupted_one_gets(starter_m
     assert resumed["pass_at_1_before"] == whole["pass_at_1_before"]
 
 
+KILLS = 10
+LOSSES = ("loss", "gap", "ratio", "gradient_norm", "reward_mean", "policy_version", "learning_rate")
+
+
+def _rewards(home: Path, run: str) -> list[Any]:
+    """The reward and advantage of everything that a run's model wrote, in order."""
+    join = "from reward r join completion c on c.id = completion_id join task on task.id = task_id where run_id = ?"
+    return _query(home, f"select r.value, r.advantage {join} order by phase, step, task.key, sample", run)
+
+
+def _losses(home: Path, run: str) -> list[Any]:
+    names = ", ".join(f"'{name}'" for name in LOSSES)
+    return _query(
+        home, f"select step, name, value from step_metric where run_id = ? and name in ({names}) order by 1, 2", run
+    )
+
+
 @pytest.mark.slow
-def test_a_killed_run_resumes_from_its_last_checkpoint(starter_model: Path, tmp_path: Path) -> None:
-    settings = [*TINY, "rollout.engine=transformers", "evaluation.tasks=0", "checkpoint_every=2"]
-    command = _command(tmp_path, "--model", str(starter_model), "--steps", "40", settings=settings)
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    assert process.stderr is not None
-    for line in process.stderr:
-        if line.startswith("step 3/"):
-            process.kill()
-    process.wait(timeout=60)
-    ((run,),) = _query(tmp_path, "select id from run")
-    _run(tmp_path, "--resume", run, "--steps", "4", settings=[])
-    counts = "select step, count(*) from completion where run_id = ? group by step order by step"
-    assert _query(tmp_path, counts, run) == [(step, 8) for step in range(1, 5)]
+def test_a_run_killed_ten_times_at_random_ends_as_one_that_was_not(starter_model: Path, tmp_path: Path) -> None:
+    settings = [*TINY, *HELD_OUT, "rollout.engine=transformers", "checkpoint_every=3", "evaluation.every=4"]
+    words = ("--model", str(starter_model), "--steps", "10")
+    started = time.monotonic()
+    whole = _run(tmp_path, *words, settings=settings)["run"]
+    lasted, rng = time.monotonic() - started, random.Random(0)
+    command = _command(tmp_path, *words, settings=settings)
+    for _ in range(KILLS):
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=rng.uniform(0.3, 1.0) * lasted)
+        process.kill()
+        process.wait(timeout=60)
+        made = _query(tmp_path, "select id from run where id != ?", whole)
+        command = _command(tmp_path, "--resume", made[0][0], settings=[]) if made else command
+    assert len(made) == 1
+    (run,) = made[0]
+    _run(tmp_path, "--resume", run, settings=[])
+    assert _texts(tmp_path, run) == _texts(tmp_path, whole)
+    assert _rewards(tmp_path, run) == _rewards(tmp_path, whole)
+    assert _losses(tmp_path, run) == _losses(tmp_path, whole)
+    measured = "select distinct step from completion where run_id = ? and phase = 'eval_during' order by step"
+    assert _query(tmp_path, measured, run) == [(4,), (8,)]
+
+
+@pytest.mark.slow
+def test_the_best_checkpoint_is_kept_beside_the_last(starter_model: Path, tmp_path: Path) -> None:
+    """The learning rate is so high that the last is hardly the best."""
+    settings = [*TINY, "rollout.engine=transformers", "rollout.temperature=1.0", "train.learning_rate=0.05"]
+    settings += ["evaluation.tasks=12", "evaluation.samples=4", "evaluation.every=1", "train.max_gap=1"]
+    run = _run(tmp_path, "--model", str(starter_model), "--steps", "4", settings=settings)["run"]
+    rates = dict(
+        _query(
+            tmp_path,
+            "select step, value from step_metric where run_id = ? and name in (?, ?)",
+            *(run, "eval_during_pass_at_1", "eval_after_pass_at_1"),
+        )
+    )
+    assert list(rates) == [1, 2, 3, 4]
+    checkpoints = tmp_path / "runs" / run / "checkpoints"
+    best = max(rates, key=lambda step: (rates[step], -step))
+    assert rates[best] > 0
+    assert (checkpoints / "best").resolve().name == f"step-{best:06}"
+    assert (checkpoints / "step-000004").is_dir()
+    assert len([path for path in checkpoints.iterdir() if not path.is_symlink()]) <= 2
+
+
+@pytest.mark.slow
+def test_a_checkpoint_that_changed_or_is_another_runs_is_refused(starter_model: Path, tmp_path: Path) -> None:
+    settings = [*TINY, "rollout.engine=transformers", "evaluation.tasks=0", "checkpoint_every=1", "checkpoints=2"]
+    run = _run(tmp_path, "--model", str(starter_model), "--steps", "3", settings=settings)["run"]
+    folder = tmp_path / "runs" / run
+    assert [path.name for path in sorted((folder / "checkpoints").iterdir())] == ["step-000002", "step-000003"]
+    weights = folder / "checkpoints" / "step-000003" / "model.safetensors"
+    content = bytearray(weights.read_bytes())
+    content[-1] ^= 1
+    weights.write_bytes(content)
+    answer = subprocess.run(
+        _command(tmp_path, "--resume", run, settings=[]), capture_output=True, text=True, timeout=120
+    )
+    assert answer.returncode == 2
+    assert (
+        f"{weights} is not what was written there; remove {weights.parent} to go on" in answer.stderr.splitlines()[-1]
+    )
+    shutil.rmtree(weights.parent)
+    assert _run(tmp_path, "--resume", run, settings=[])["steps"] == 3
+    other = tmp_path / "runs" / "other"
+    shutil.copytree(folder, other)
+    answer = subprocess.run(
+        _command(tmp_path, "--resume", "other", settings=[]), capture_output=True, text=True, timeout=120
+    )
+    assert (answer.returncode, f"is a checkpoint of the run {run}" in answer.stderr) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -143,6 +143,20 @@ def test_resuming_deletes_what_lies_beyond_the_checkpoint_and_nothing_else(
     assert _ask(store, kept) == []
 
 
+@pytest.mark.parametrize("measured", [True, False])
+def test_resuming_keeps_a_measurement_that_the_checkpoint_had(
+    store: Store, run: str, record: Make, measured: bool
+) -> None:
+    with store.recorder(run) as recorder:
+        for step in (1, 2):
+            recorder.completion(record(step=step, phase="eval_during"))
+            recorder.step(step, {"eval_during_pass_at_1": 0.5})
+    store.resume_run(run, 2, measured=measured)
+    expected = [(1,), (2,)] if measured else [(1,)]
+    assert _ask(store, "select step from verification order by step") == expected
+    assert _ask(store, "select step from step_metric order by step") == expected
+
+
 def test_the_end_of_a_run_is_stored(store: Store, run: str) -> None:
     store.finish_run(run, "finished", {"pass_at_1_after": 0.5, "interval_after": (0.4, math.nan)})
     assert _ask(store, "select status from run where finished_at is not null") == [("finished",)]

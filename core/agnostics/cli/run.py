@@ -81,10 +81,10 @@ class ConsoleReporter:
                 self._task = self._bar.add_task("training", total=steps)
             self._bar.update(self._task, completed=step)
 
-    def score(self, phase: str, score: Score) -> None:
+    def score(self, phase: str, step: int, score: Score) -> None:
         """See `Reporter.score`."""
-        when = "before" if phase == "eval_before" else "after"
-        words.print(f"held-out pass@1 {when} training: {_describe(score)} on {score.tasks} tasks", markup=False)
+        when = {"eval_before": "before training", "eval_after": "after training"}.get(phase, f"after step {step}")
+        words.print(f"held-out pass@1 {when}: {_describe(score)} on {score.tasks} tasks", markup=False)
 
 
 def _line(step: int, steps: int, figures: Mapping[str, float]) -> str:

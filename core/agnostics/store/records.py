@@ -14,7 +14,7 @@ from agnostics.task import Task
 from agnostics.verification import CompileResult, TestResult, Verification
 
 Row = dict[str, Any]
-Phase = Literal["train", "eval_before", "eval_after", "eval"]
+Phase = Literal["train", "eval_before", "eval_during", "eval_after", "eval"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,7 +101,7 @@ completion = Table(
     Column("policy_version", Integer, nullable=False),
     Index("completion_by_step", "run_id", "phase", "step"),
 )
-"""What the model answered; `phase` is train, eval_before, eval_after or eval."""
+"""What the model answered; `phase` is train, eval_before, eval_during, eval_after or eval."""
 
 verification = Table(
     "verification",

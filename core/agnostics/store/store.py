@@ -91,15 +91,17 @@ class Store:
         with writing(self.engine) as connection:
             _update_run(connection, run, status=status, summary=clean(summary), finished_at=now)
 
-    def resume_run(self, run: str, step: int) -> None:
+    def resume_run(self, run: str, step: int, *, measured: bool = True) -> None:
         """Take `run` back to the checkpoint after `step`, running again: what is stored beyond it is deleted.
 
-        Beyond it are later steps and the evaluation that ends a run, figures included; with step -1, everything.
-        Raises UsageError for an unknown run.
+        Beyond it are later steps and the evaluation that ends a run, and unless the checkpoint had it (`measured`) the
+        one after `step`, figures included; with step -1, everything. Raises UsageError for an unknown run.
         """
         made, metric = schema.completion.c, schema.step_metric.c
-        completions = or_(made.step > step, and_(made.step == step, made.phase == "eval_after"))
-        metrics = or_(metric.step > step, and_(metric.step == step, metric.name.startswith("eval_after_")))
+        phases = ["eval_after"] if measured else ["eval_after", "eval_during"]
+        named = or_(*(metric.name.startswith(f"{phase}_") for phase in phases))
+        completions = or_(made.step > step, and_(made.step == step, made.phase.in_(phases)))
+        metrics = or_(metric.step > step, and_(metric.step == step, named))
         with writing(self.engine) as connection:
             _update_run(connection, run, status="running", summary=None, finished_at=None)
             connection.execute(delete(schema.completion).where(made.run_id == run, completions))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shutil
@@ -15,6 +16,9 @@ from agnostics.errors import AgnosticsError, UsageError
 from agnostics.train.policy import Policy
 
 _NAME = re.compile(r"step-(\d+)")
+_MANIFEST = "trainer/manifest.json"
+BEST = "best"
+"""The link to the best checkpoint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +30,15 @@ class Progress:
     seconds: float = 0.0
     before: dict[str, Any] | None = None
     """The fields of the score before training, once it is measured."""
+    measured: int = 0
+    """The last step after which held-out tasks were tried, during training."""
+    best_step: int | None = None
+    """The step after which most of them were solved: `best_pass_at_1`."""
+    best_pass_at_1: float = 0.0
 
 
-def save(run_folder: Path, policy: Policy, tokenizer: Any, progress: Progress) -> Path:
-    """Write the checkpoint of `progress.step`, then remove older ones; returns its folder.
+def save(run_folder: Path, policy: Policy, tokenizer: Any, progress: Progress, keep: int = 1) -> Path:
+    """Write the checkpoint of `progress.step`, then remove all but the last `keep` and the best; returns its folder.
 
     It is written aside and renamed, so that a crash or a full disk leaves the last one intact. Raises AgnosticsError
     where it cannot be written.
@@ -40,6 +49,7 @@ def save(run_folder: Path, policy: Policy, tokenizer: Any, progress: Progress) -
     shutil.rmtree(aside, ignore_errors=True)
     try:
         _write(aside, policy, tokenizer, progress)
+        _seal(aside, run_folder.name)
         shutil.rmtree(folder, ignore_errors=True)
         aside.rename(folder)
     except Exception as error:  # torch, safetensors and DeepSpeed each have an error of their own for a full disk
@@ -49,18 +59,39 @@ def save(run_folder: Path, policy: Policy, tokenizer: Any, progress: Progress) -
             f"the checkpoint {folder} could not be written ({_line(error)}); {kept}; "
             f"make room, then: agn run --resume {run_folder.name}"
         ) from error
-    for path in older:
-        shutil.rmtree(path, ignore_errors=True)
+    point_to_best(run_folder, progress)
+    best = (home / BEST).resolve()
+    for path in _all(run_folder)[:-keep]:
+        if path != best:
+            shutil.rmtree(path, ignore_errors=True)
     return folder
 
 
-def last(run_folder: Path) -> Path:
-    """The folder of the last checkpoint. Raises UsageError where there is none."""
+def point_to_best(run_folder: Path, progress: Progress) -> None:
+    """Let the link `checkpoints/best` lead to the best checkpoint, if that is here."""
+    home = run_folder / "checkpoints"
+    folder = home / f"step-{progress.best_step or 0:06}"
+    if progress.best_step is not None and folder.is_dir():
+        link = home / f".{BEST}"
+        link.unlink(missing_ok=True)
+        link.symlink_to(folder.name)
+        link.replace(home / BEST)
+
+
+def is_there(run_folder: Path, step: int) -> bool:
+    """Whether there is a checkpoint of `step`."""
+    return any(path.name == f"step-{step:06}" for path in _all(run_folder))
+
+
+def last(run_folder: Path) -> Path | None:
+    """The folder of the last checkpoint, whole as it was written; None where there is none as yet.
+
+    Raises UsageError for one that is another run's, or that has changed since.
+    """
     folders = _all(run_folder)
     if not folders:
-        raise UsageError(
-            f"run {run_folder.name} has no checkpoint to go on from; start it anew: agn run {run_folder}/config.toml"
-        )
+        return None
+    _check(folders[-1], run_folder)
     return folders[-1]
 
 
@@ -79,6 +110,32 @@ def _write(folder: Path, policy: Policy, tokenizer: Any, progress: Progress) -> 
     policy.save_state(trainer)
     torch.save(torch.get_rng_state(), trainer / "random.pt")
     (trainer / "progress.json").write_text(json.dumps(asdict(progress)), encoding="utf-8")
+
+
+def _seal(folder: Path, run: str) -> None:
+    """Write down whose checkpoint this is and what its files hold."""
+    digests = {str(path.relative_to(folder)): _digest(path) for path in folder.rglob("*") if path.is_file()}
+    (folder / _MANIFEST).write_text(json.dumps({"run": run, "files": digests}), encoding="utf-8")
+
+
+def _check(folder: Path, run_folder: Path) -> None:
+    way_out = f"remove {folder} to go on from the checkpoint before it, or else from the beginning"
+    try:
+        manifest = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
+        run, files = manifest["run"], dict(manifest["files"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"{folder} is no checkpoint of a run: its {_MANIFEST} cannot be read; {way_out}") from error
+    if run != run_folder.name:
+        raise UsageError(f"{folder} is a checkpoint of the run {run}; {way_out}")
+    for name, digest in files.items():
+        path = folder / name
+        if not path.is_file() or _digest(path) != digest:
+            raise UsageError(f"{path} is not what was written there; {way_out}")
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _all(run_folder: Path) -> list[Path]:

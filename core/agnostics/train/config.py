@@ -94,7 +94,7 @@ class TrainConfig(Frozen):
 
 
 class EvaluationConfig(Frozen):
-    """How the policy is measured on held-out tasks, before and after."""
+    """How the policy is measured on held-out tasks: before, after, and if asked for during training."""
 
     split: str = "test"
     """The split of the data set that is held out; a data set without it is not evaluated."""
@@ -104,6 +104,8 @@ class EvaluationConfig(Frozen):
     """Answers to each task."""
     temperature: Share = 0.7
     """The sampling temperature, in evaluation."""
+    every: Count = 0
+    """Steps between measurements during training; 0 measures before and after only."""
 
 
 class RunConfig(Frozen):
@@ -131,6 +133,8 @@ class RunConfig(Frozen):
     """The folder of run folders; in the user's data folder where it is not given."""
     checkpoint_every: Positive = 20
     """Steps between checkpoints; the last step and an interrupted run leave one too."""
+    checkpoints: Positive = 1
+    """How many checkpoints are kept, the last ones; the one that did best on held-out tasks stays beside them."""
     rollout: RolloutConfig = RolloutConfig()
     train: TrainConfig = TrainConfig()
     evaluation: EvaluationConfig = EvaluationConfig()

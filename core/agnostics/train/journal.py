@@ -17,7 +17,7 @@ from agnostics.train.heldout import Score, score
 from agnostics.train.loop import Groups, Trainer
 from agnostics.train.reckoning import Judged
 
-Phase = Literal["train", "eval_before", "eval_after"]
+Phase = Literal["train", "eval_before", "eval_during", "eval_after"]
 Status = Literal["finished", "interrupted"]
 
 
@@ -30,8 +30,8 @@ class Reporter(Protocol):
     def step(self, step: int, steps: int, figures: Mapping[str, float]) -> None:
         """A step is done."""
 
-    def score(self, phase: Phase, score: Score) -> None:
-        """The held-out tasks have been tried."""
+    def score(self, phase: Phase, step: int, score: Score) -> None:
+        """The held-out tasks have been tried after `step` steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +85,24 @@ class Journal:
     _clock: float = field(default_factory=time.monotonic)
 
     def step_finished(self, step: int, groups: Groups, figures: Mapping[str, float]) -> None:
-        """Write down a training step, and a checkpoint where one is due."""
+        """Write down a training step."""
         self._record(step, "train", groups)
         self.recorder.step(step, figures)
         self.host.step_finished(self.run, figures)
         self._advance(step=step)
         self.reporter.step(step, self.trainer.steps, figures)
-        if step % self.trainer.config.checkpoint_every == 0 or step == self.trainer.steps:
-            self.save_checkpoint()
+
+    def measurement_is_due(self, step: int) -> bool:
+        """Whether the held-out tasks are to be tried after `step`; after the last they are in any case."""
+        every = self.trainer.config.evaluation.every
+        return every > 0 and step % every == 0 and step < self.trainer.steps and self.progress.measured != step
+
+    def save_checkpoint_if_due(self, step: int) -> None:
+        """Write the checkpoint of `step`, unless it is not due or is there."""
+        due = step % self.trainer.config.checkpoint_every == 0 or step in {self.trainer.steps, self.progress.best_step}
+        if due and not checkpoint.is_there(self.folder, step):
+            with self.trainer.interrupts.deferred():
+                self.save_checkpoint()
 
     def evaluated(self, phase: Phase, groups: Sequence[Sequence[Attempt]]) -> None:
         """Write down the attempts at held-out tasks and what they came to."""
@@ -102,15 +112,21 @@ class Journal:
             self.recorder.step(self.progress.step, _figures(phase, groups, found))
             if phase == "eval_before":
                 self._advance(before=found and asdict(found))
+            elif found and found.pass_at_1 > self.progress.best_pass_at_1:
+                self._advance(best_step=self.progress.step, best_pass_at_1=found.pass_at_1)
+            self._advance(measured=self.progress.step)
             self.after = found if phase == "eval_after" else None
+        if phase == "eval_after":
+            checkpoint.point_to_best(self.folder, self.progress)
         if found:
-            self.reporter.score(phase, found)
+            self.reporter.score(phase, self.progress.step, found)
 
     def save_checkpoint(self) -> None:
         """Write a checkpoint of where the run is, when everything recorded so far is safe in the store."""
         self.recorder.flush()
         self._advance()
-        self.checkpoint = checkpoint.save(self.folder, self.trainer.teacher.policy, self.tokenizer, self.progress)
+        policy, keep = self.trainer.teacher.policy, self.trainer.config.checkpoints
+        self.checkpoint = checkpoint.save(self.folder, policy, self.tokenizer, self.progress, keep)
 
     def summary(self, status: Status) -> Summary:
         """What the run has come to."""

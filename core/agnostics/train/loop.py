@@ -41,8 +41,11 @@ class Trainer:
         """The number of the last step."""
         return self.config.steps or self.curriculum.steps_per_epoch
 
-    def train(self, done: int, finished: Finished) -> None:
-        """Train from the step after `done` to the last; `finished(step, groups, figures)` is told of each step."""
+    def train(self, done: int, finished: Finished, between: Callable[[int], None]) -> None:
+        """Train from the step after `done` to the last; `finished(step, groups, figures)` is told of each step.
+
+        What `between(step)` then does may be interrupted.
+        """
         for step in range(done + 1, self.steps + 1):
             started = time.monotonic()
             attempted, groups = self._sample_and_judge(step)
@@ -50,6 +53,7 @@ class Trainer:
                 learned = self._update(step, groups)
                 figures = figures_of(attempted, groups) | learned | {"seconds": time.monotonic() - started}
                 finished(step, groups, figures)
+            between(step)
 
     def attempt_held_out(self, questions: Sequence[Question]) -> list[list[Attempt]]:
         """Attempts at held-out tasks, a group for each. They have the same seeds before and after training."""

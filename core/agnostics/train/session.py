@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 from agnostics.errors import AgnosticsError
@@ -26,9 +27,12 @@ from agnostics.train.reckoning import Judge
 from agnostics.train.sync import synchronise
 from agnostics.verify import Verifier
 
+FROM_THE_START = -1
+"""The step that a run is taken back to where it has no checkpoint of a step that is done."""
+
 
 def run(config: RunConfig, host: Host, reporter: Reporter, resume: Path | None = None) -> Summary:
-    """Train as `config` says, or go on with the run in the folder `resume`.
+    """Train as `config` says, or go on with the run in the folder `resume`, from its last checkpoint if it has one.
 
     Ctrl-C and SIGTERM end it with a checkpoint, and the summary's status says so; before there is anything to keep
     they raise KeyboardInterrupt. Raises AgnosticsError for expected failures; what was stored until then stays.
@@ -57,13 +61,23 @@ def _train(journal: Journal, trainer: Trainer, held_out: Sequence[Question]) -> 
     try:
         if held_out and journal.progress.before is None:
             journal.evaluated("eval_before", trainer.attempt_held_out(held_out))
-        trainer.train(journal.progress.step, journal.step_finished)
+        between = partial(_between_steps, journal, held_out)
+        if journal.progress.step:
+            between(journal.progress.step)  # what an interrupt may have cut short
+        trainer.train(journal.progress.step, journal.step_finished, between)
         if held_out:
             journal.evaluated("eval_after", trainer.attempt_held_out(held_out))
     except KeyboardInterrupt:
         journal.save_checkpoint()
         return "interrupted"
     return "finished"
+
+
+def _between_steps(journal: Journal, held_out: Sequence[Question], step: int) -> None:
+    """Measure and write a checkpoint, where either is due."""
+    if held_out and journal.measurement_is_due(step):
+        journal.evaluated("eval_during", journal.trainer.attempt_held_out(held_out))
+    journal.save_checkpoint_if_due(step)
 
 
 def _open(
@@ -107,7 +121,7 @@ def _registered(
     """The run's id, from the moment that the store knows of it; a run that fails is stored as failed."""
     if resume:
         name = resume.name
-        store.resume_run(name, progress.step)
+        store.resume_run(name, progress.step or FROM_THE_START, measured=progress.measured == progress.step)
     else:
         name = store.start_run(
             kind="train",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from agnostics.cli.languages.yaml_text import fields_of, yaml_text
-from agnostics.cli.output import json_option, print_json
+from agnostics.cli.output import json_option, print_json, words
 from agnostics.host import load_host
 
 
@@ -20,3 +20,5 @@ def show(name: str, as_json: bool) -> None:
         print_json({**fields, "reference": sorted(language.reference), "contract": sorted(language.contract)})
     else:
         click.echo(yaml_text(fields), nl=False)
+    if language.support_files():
+        words.print(f"{language.name} runs with files that its pack brings, and this is without them", markup=False)
