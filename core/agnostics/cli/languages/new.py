@@ -46,12 +46,17 @@ def _write(target: Path, values: dict[str, str]) -> None:
     try:
         target.mkdir(parents=True)
         with as_file(files("agnostics") / TEMPLATE) as template:
-            for source in sorted(path for path in template.rglob("*") if path.is_file()):
+            for source in sorted(path for path in template.rglob("*") if _belongs(path)):
                 _copy(source, target / _placed(source.relative_to(template), values["package"]), values)
     except FileExistsError as error:
         raise UsageError(f"{target} is there already; name another folder with --into") from error
     except OSError as error:
         raise UsageError(f"{target} cannot be written: {error.strerror}") from error
+
+
+def _belongs(path: Path) -> bool:
+    """Whether `path` is a file of the template: pip leaves compiled copies of its modules beside them."""
+    return path.is_file() and "__pycache__" not in path.parts
 
 
 def _placed(path: Path, package: str) -> Path:
