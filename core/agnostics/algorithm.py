@@ -72,8 +72,9 @@ class Algorithm:
     """How many times new prompts are sampled in place of groups without signal, which are then dropped."""
     batch_tokens: int = 0
     """The most tokens in one update; 0 puts all of a step's into one."""
-    max_staleness: int | None = None
-    """Skip answers whose last token was sampled more than this many updates ago."""
+    max_staleness: int = 0
+    """How many updates the policy may be ahead of what it learns from: sampling then goes on during updates, and
+    answers whose last token is older are skipped. 0 is strictly on-policy: sample, then update."""
 
     length_reward: LengthReward | None = None
     """How an answer's length changes its reward."""

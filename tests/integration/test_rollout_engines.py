@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import pytest
 import torch
-from agnostics.rollout.engine import Answer, Engine, EngineSettings, Prompt, Sampling, open_engine
+from agnostics.rollout.engine import Answer, Engine, EngineSettings, Prompt, Sampling, generate, open_engine
 from transformers import AutoModelForCausalLM
 
 pytestmark = pytest.mark.slow
@@ -24,18 +24,28 @@ def _open(name: Name, folder: Path, stop_ids: tuple[int, ...] = STOP) -> Engine:
 
 
 def _answers(engine: Engine, prompts: Sequence[Prompt]) -> list[Answer]:
-    ended = dict(engine.generate(prompts, SAMPLING))
+    ended = dict(generate(engine, prompts, SAMPLING))
     return [ended[index] for index in range(len(prompts))]
 
 
 @torch.no_grad()
-def _largest_gap(model: Any, prompts: Sequence[Prompt], answers: Sequence[Answer]) -> float:
-    """Between the engine's log-probabilities and those of `model` at the sampling temperature."""
+def _disturb(model: Any) -> None:
+    generator = torch.Generator().manual_seed(0)
+    for weight in model.parameters():
+        weight.add_(0.05 * torch.randn(weight.shape, generator=generator))
+
+
+@torch.no_grad()
+def _largest_gap(
+    model: Any, prompts: Sequence[Prompt], answers: Sequence[Answer], places: Sequence[int] | None = None
+) -> float:
+    """Between the engine's log-probabilities and the model's at the sampling temperature; of all tokens, or of some."""
     largest = 0.0
     for prompt, answer in zip(prompts, answers, strict=True):
         logits = model(torch.tensor([prompt.token_ids + answer.token_ids])).logits[0, len(prompt.token_ids) - 1 : -1]
         logprobs = (logits / SAMPLING.temperature).log_softmax(-1).gather(-1, torch.tensor(answer.token_ids)[:, None])
-        largest = max(largest, (logprobs.squeeze(-1) - torch.tensor(answer.logprobs)).abs().max().item())
+        gaps = (logprobs.squeeze(-1) - torch.tensor(answer.logprobs)).abs().tolist()
+        largest = max([largest, *(gaps[place] for place in (range(len(gaps)) if places is None else places))])
     return largest
 
 
@@ -48,14 +58,35 @@ def test_log_probabilities_are_the_models_before_and_after_new_weights(
     model: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
     with _open(name, folder) as engine:
         assert _largest_gap(model, PROMPTS, _answers(engine, PROMPTS)) < 1e-4
-        generator = torch.Generator().manual_seed(0)
-        with torch.no_grad():
-            for weight in model.parameters():
-                weight.add_(0.05 * torch.randn(weight.shape, generator=generator))
+        _disturb(model)
         engine.load_weights(((name, weight.detach()) for name, weight in model.named_parameters()), version=1)
         answers = _answers(engine, PROMPTS)
         assert _largest_gap(model, PROMPTS, answers) < 1e-4
-        assert {answer.version for answer in answers} == {1}
+        assert {version for answer in answers for version in answer.versions} == {1}
+
+
+@pytest.mark.parametrize("name", ["vllm", "transformers"])
+def test_weights_change_in_flight_and_every_token_knows_whose_it_is(
+    name: Name, tiny_model: Callable[..., Path]
+) -> None:
+    folder = tiny_model(tied=False)
+    old: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    new: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    _disturb(new)
+    with _open(name, folder) as engine:
+        for index, prompt in enumerate(PROMPTS):
+            engine.add(index, prompt, SAMPLING)
+        ended = dict(answer for _ in range(9) for answer in engine.advance())
+        engine.load_weights(((name, weight.detach()) for name, weight in new.named_parameters()), version=1)
+        while engine.busy:
+            ended.update(engine.advance())
+    mixed = [answer for answer in ended.values() if set(answer.versions) == {0, 1}]
+    assert mixed
+    for index, answer in ended.items():
+        assert sorted(answer.versions) == list(answer.versions)
+        for version, model in enumerate([old, new]):
+            mine = [place for place, other in enumerate(answer.versions) if other == version]
+            assert _largest_gap(model, [PROMPTS[index]], [answer], mine) < 1e-4
 
 
 @pytest.mark.parametrize("name", ["vllm", "transformers"])
@@ -89,7 +120,7 @@ def test_an_answer_ends_with_its_stop_token_or_is_cut_off(name: Name, tiny_model
 def test_an_engine_left_in_the_middle_answers_the_next_batch(name: Name, tiny_model: Callable[..., Path]) -> None:
     with _open(name, tiny_model(tied=False)) as engine:
         expected = _answers(engine, PROMPTS)
-        stream = engine.generate(PROMPTS, SAMPLING)
+        stream = generate(engine, PROMPTS, SAMPLING)
         next(stream)
-        stream.close()  # type: ignore[attr-defined]
+        stream.close()
         assert [a.token_ids for a in _answers(engine, PROMPTS)] == [a.token_ids for a in expected]

@@ -70,7 +70,9 @@ def _batch(normalisation: Normalisation = "token", rows: slice = slice(None)) ->
     mask = (torch.arange(max(LENGTHS)) < lengths[:, None]).long()
     values = [torch.tensor(v)[rows].repeat_interleave(lengths) for v in (ADVANTAGES, _weights(normalisation))]
     engine = _flat(behaviour[rows])
-    return MicroBatch(torch.tensor([1]), mask, mask, engine, engine + 0.1, engine - 0.3, *values)
+    return MicroBatch(
+        torch.tensor([1]), mask, mask, engine, engine + 0.1, engine - 0.3, torch.zeros_like(engine), *values
+    )
 
 
 GRPO = Algorithm(name="grpo", source="", clip_high=HIGH)

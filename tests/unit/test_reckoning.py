@@ -22,7 +22,7 @@ LIMIT, VOCABULARY = 10, 100
 
 
 def _attempt(verdict: Verdict, tokens: int = 4, *, token: int = 5, logprob: float = -0.5) -> Attempt:
-    answer = Answer((token,) * tokens, (logprob,) * tokens, "length" if tokens == LIMIT else "stop", 0)
+    answer = Answer((token,) * tokens, (logprob,) * tokens, "length" if tokens == LIMIT else "stop", (0,) * tokens)
     verification = Verification("t", "lua", "x", verdict, (), None, "none", 1, 0.0)
     return Attempt(TASK, 0, answer.after(Prompt((1, 2), 0)), answer, "x", verification)
 

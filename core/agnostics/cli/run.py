@@ -93,8 +93,12 @@ def _line(step: int, steps: int, figures: Mapping[str, float]) -> str:
         f"step {step}/{steps}  pass {figures['pass_rate']:.2f}  reward {figures['reward_mean']:.2f}  "
         f"{figures['tokens_mean']:.0f} tokens  "
         f"{figures['groups_without_signal']:.0f}/{figures['groups']:.0f} groups without signal  "
-        f"gap {figures['gap']:.1e}  {figures['seconds']:.1f} s"
+        f"{_gap(figures)}{figures['seconds']:.1f} s"
     )
+
+
+def _gap(figures: Mapping[str, float]) -> str:
+    return f"gap {figures['gap']:.1e}  " if "gap" in figures else ""
 
 
 def _run_folder(resume: str, config: Path | None, settings: RunConfig) -> Path:

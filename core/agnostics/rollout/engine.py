@@ -49,16 +49,25 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What was sampled: token ids (the stop token too), their log-probabilities at the sampling temperature."""
+    """What was sampled, one entry of every field for each token, the stop token too: (N,).
+
+    `logprobs` are at the sampling temperature, and `versions` say how many updates the weights had had.
+    """
 
     token_ids: tuple[int, ...]
     logprobs: tuple[float, ...]
     finish_reason: FinishReason
-    version: int
+    versions: tuple[int, ...]
+
+    @property
+    def version(self) -> int:
+        """How many updates the weights had had when the last token was sampled."""
+        return self.versions[-1] if self.versions else 0
 
     def after(self, prompt: Prompt) -> Trajectory:
         """The trajectory of this answer to `prompt`."""
-        return Trajectory(prompt.token_ids, (Segment.spoken(self.token_ids, self.logprobs, self.version),))
+        mask = (1,) * len(self.token_ids)
+        return Trajectory(prompt.token_ids, (Segment(self.token_ids, mask, self.logprobs, self.versions),))
 
 
 class Engine(Protocol):
@@ -68,18 +77,39 @@ class Engine(Protocol):
     def version(self) -> int:
         """How many updates the weights in use have had."""
 
-    def generate(self, prompts: Sequence[Prompt], sampling: Sampling) -> Iterator[tuple[int, Answer]]:
-        """Answer every prompt; answers come as they end, each with the index of its prompt.
+    @property
+    def busy(self) -> bool:
+        """Whether anything that was asked for is not answered yet."""
 
-        The same prompt, seed, sampling and weights give the same tokens, whatever else is sampled beside them.
-        """
+    def add(self, key: int, prompt: Prompt, sampling: Sampling) -> None:
+        """Ask for an answer; `key` names it, and is not in use."""
+
+    def advance(self) -> list[tuple[int, Answer]]:
+        """Sample the next token of whatever is running; the answers that end with it, by their keys."""
+
+    def drop(self) -> None:
+        """Forget all that was asked for and is not answered."""
 
     def load_weights(self, weights: Iterable[tuple[str, torch.Tensor]], version: int) -> None:
-        """Replace all weights, by their names in the model's folder; what was cached of the old ones is forgotten."""
+        """Replace all weights, by their names in the model's folder; what was cached of the old ones is forgotten.
+
+        Answers in the middle go on with the new ones.
+        """
 
     def __enter__(self) -> Self: ...
 
     def __exit__(self, *exception: object) -> None: ...
+
+
+def generate(engine: Engine, prompts: Sequence[Prompt], sampling: Sampling) -> Iterator[tuple[int, Answer]]:
+    """Answer every prompt with an engine that has nothing else to do; yields (index, answer) as they end."""
+    for index, prompt in enumerate(prompts):
+        engine.add(index, prompt, sampling)
+    try:
+        while engine.busy:
+            yield from engine.advance()
+    finally:
+        engine.drop()
 
 
 def seed_for(*parts: int | str) -> int:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from agnostics.rollout.engine import Answer, EngineSettings, FinishReason, Prompt, Sampling
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class TransformersEngine:
-    """A transformers model loaded for sampling."""
+    """A transformers model loaded for sampling: `max_running` answers side by side, then the next."""
 
     def __init__(self, settings: EngineSettings) -> None:
         import torch
@@ -22,25 +23,43 @@ class TransformersEngine:
         model: Any = AutoModelForCausalLM.from_pretrained(settings.folder, dtype=getattr(torch, settings.dtype))
         self._model = model.to(self._device).eval().requires_grad_(False)
         self._settings = settings
+        self._waiting: deque[tuple[int, Prompt, Sampling]] = deque()
+        self._batch: _Batch | None = None
         self.version = 0
 
-    def generate(self, prompts: Sequence[Prompt], sampling: Sampling) -> Iterator[tuple[int, Answer]]:
-        """Answer every prompt; see `Engine.generate`."""
-        size = self._settings.max_running
-        by_length = sorted(range(len(prompts)), key=lambda index: len(prompts[index].token_ids))
-        for start in range(0, len(prompts), size):
-            indices = by_length[start : start + size]
-            batch = _Batch(self._model, self._device, [prompts[index] for index in indices], sampling)
-            for row, answer in batch.run(self._settings.stop_ids, self.version):
-                yield indices[row], answer
+    @property
+    def busy(self) -> bool:
+        """See `Engine.busy`."""
+        return bool(self._batch or self._waiting)
+
+    def add(self, key: int, prompt: Prompt, sampling: Sampling) -> None:
+        """See `Engine.add`."""
+        self._waiting.append((key, prompt, sampling))
+
+    def advance(self) -> list[tuple[int, Answer]]:
+        """See `Engine.advance`."""
+        self._batch = self._batch or self._next_batch()
+        if self._batch is None:
+            return []
+        ended = self._batch.advance(self._settings.stop_ids, self.version)
+        if self._batch.over:
+            self._batch = None
+        return ended
+
+    def drop(self) -> None:
+        """See `Engine.drop`."""
+        self._waiting.clear()
+        self._batch = None
 
     def load_weights(self, weights: Iterable[tuple[str, torch.Tensor]], version: int) -> None:
-        """Replace all weights; see `Engine.load_weights`."""
+        """See `Engine.load_weights`."""
         own = dict(self._model.named_parameters())
         for name, weight in weights:
             if name in own:  # a tied head is its embedding and has no name of its own here
                 own[name].copy_(weight)
         self.version = version
+        if self._batch:
+            self._batch.read_again()
 
     def __enter__(self) -> Self:
         return self
@@ -48,49 +67,74 @@ class TransformersEngine:
     def __exit__(self, *exception: object) -> None:
         del self._model
 
+    def _next_batch(self) -> _Batch | None:
+        """What has waited longest, as far as it is sampled in one way."""
+        chosen: list[tuple[int, Prompt]] = []
+        sampling = self._waiting[0][2] if self._waiting else None
+        while self._waiting and self._waiting[0][2] == sampling and len(chosen) < self._settings.max_running:
+            key, prompt, _ = self._waiting.popleft()
+            chosen.append((key, prompt))
+        return _Batch(self._model, self._device, chosen, sampling) if sampling else None
+
 
 class _Batch:
     """Prompts, padded on the left, that are answered side by side: row b of every tensor belongs to one prompt."""
 
-    def __init__(self, model: Any, device: str, prompts: Sequence[Prompt], sampling: Sampling) -> None:
+    def __init__(self, model: Any, device: str, asked: Sequence[tuple[int, Prompt]], sampling: Sampling) -> None:
         import torch
 
+        prompts = [prompt for _, prompt in asked]
         longest = max(len(prompt.token_ids) for prompt in prompts)
         padded = [[0] * (longest - len(prompt.token_ids)) + list(prompt.token_ids) for prompt in prompts]
         lengths = torch.tensor([[len(prompt.token_ids)] for prompt in prompts])
         self._model = model
         self._temperature = sampling.temperature
-        self._input = torch.tensor(padded, device=device)
+        self._sequence = torch.tensor(padded, device=device)
+        self._input = self._sequence
         self._attention = (torch.arange(longest) >= longest - lengths).long().to(device)
         self._draws = torch.stack([_uniforms(prompt.seed, sampling.max_new_tokens) for prompt in prompts]).to(device)
         self._rows = list(range(len(prompts)))
+        self._keys = [key for key, _ in asked]
         self._tokens: list[list[int]] = [[] for _ in prompts]
         self._logprobs: list[list[float]] = [[] for _ in prompts]
+        self._versions: list[int] = []
         self._cache: Any = None
 
-    def run(self, stop_ids: Sequence[int], version: int) -> Iterator[tuple[int, Answer]]:
-        """Sample until every row has ended; yields (row, answer) as they end."""
-        for step in range(self._draws.shape[1]):
-            last = step == self._draws.shape[1] - 1
-            tokens = self._advance(step)
-            stopped = [token in stop_ids for token in tokens]
-            for row, ended in zip(self._rows, stopped, strict=True):
-                if ended or last:
-                    reason: FinishReason = "stop" if ended else "length"
-                    yield row, Answer(tuple(self._tokens[row]), tuple(self._logprobs[row]), reason, version)
-            self._keep([place for place, ended in enumerate(stopped) if not ended])
-            if not self._rows:
-                return
+    @property
+    def over(self) -> bool:
+        """Whether every row has ended."""
+        return not self._rows
 
-    def _advance(self, step: int) -> list[int]:
-        """Sample one token for every row that has not ended."""
+    def read_again(self) -> None:
+        """Forget keys and values, for weights that have changed."""
+        self._input, self._cache = self._sequence, None
+
+    def advance(self, stop_ids: Sequence[int], version: int) -> list[tuple[int, Answer]]:
+        """Sample one token for every row that has not ended; the answers that end with it, by their keys."""
+        tokens = self._sample()
+        self._versions.append(version)
+        last = len(self._versions) == self._draws.shape[1]
+        stopped = [token in stop_ids for token in tokens]
+        ended = [
+            (self._keys[row], self._answer(row, "stop" if stop else "length"))
+            for row, stop in zip(self._rows, stopped, strict=True)
+            if stop or last
+        ]
+        self._keep([place for place, stop in enumerate(stopped) if not (stop or last)])
+        return ended
+
+    def _answer(self, row: int, reason: FinishReason) -> Answer:
+        return Answer(tuple(self._tokens[row]), tuple(self._logprobs[row]), reason, tuple(self._versions))
+
+    def _sample(self) -> list[int]:
+        """The next token of every row that has not ended."""
         import torch
 
         with torch.no_grad():
             logprobs = self._next_logprobs()
             # The inverse of the cumulative distribution at a uniform draw of the row's own: no row disturbs another.
             cumulative = logprobs.double().exp().cumsum(-1)
-            drawn = self._draws[self._rows, step].unsqueeze(-1) * cumulative[:, -1:]
+            drawn = self._draws[self._rows, len(self._versions)].unsqueeze(-1) * cumulative[:, -1:]
             chosen = torch.searchsorted(cumulative, drawn, right=True).clamp(max=logprobs.shape[-1] - 1)
         values = logprobs.gather(-1, chosen).squeeze(-1).tolist()
         tokens: list[int] = chosen.squeeze(-1).tolist()
@@ -98,6 +142,7 @@ class _Batch:
             self._tokens[row].append(token)
             self._logprobs[row].append(value)
         self._input = chosen
+        self._sequence = torch.cat([self._sequence, chosen], dim=-1)
         self._attention = torch.cat([self._attention, self._attention.new_ones(len(self._rows), 1)], dim=-1)
         return tokens
 
@@ -124,7 +169,8 @@ class _Batch:
             return
         self._rows = [self._rows[place] for place in places]
         index = torch.tensor(places, dtype=torch.long, device=self._input.device)
-        self._input, self._attention = self._input[index], self._attention[index]
+        self._input, self._sequence = self._input[index], self._sequence[index]
+        self._attention = self._attention[index]
         if places:
             self._cache.batch_select_indices(index)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Self
 
 from agnostics.errors import MissingRequirement
@@ -24,26 +24,36 @@ class VllmEngine:
         self._llm = _start(settings)
         self._engine = self._llm.llm_engine
         self._stop_ids = list(settings.stop_ids)
-        self.version = 0
+        self._running: set[str] = set()
+        self._begin_version(0)
 
-    def generate(self, prompts: Sequence[Prompt], sampling: Sampling) -> Iterator[tuple[int, Answer]]:
-        """Answer every prompt; see `Engine.generate`."""
-        for index, prompt in enumerate(prompts):
-            request = {"prompt_token_ids": list(prompt.token_ids)}
-            self._engine.add_request(str(index), request, self._parameters(prompt, sampling))
-        try:
-            while self._engine.has_unfinished_requests():
-                for output in self._engine.step():
-                    if output.finished:
-                        yield int(output.request_id), self._answer(output.outputs[0])
-        finally:
-            self._abort([str(index) for index in range(len(prompts))])
+    @property
+    def busy(self) -> bool:
+        """See `Engine.busy`."""
+        return bool(self._running)
+
+    def add(self, key: int, prompt: Prompt, sampling: Sampling) -> None:
+        """See `Engine.add`."""
+        request = {"prompt_token_ids": list(prompt.token_ids)}
+        self._engine.add_request(str(key), request, self._parameters(prompt, sampling))
+        self._running.add(str(key))
+
+    def advance(self) -> list[tuple[int, Answer]]:
+        """See `Engine.advance`."""
+        ended = [output for output in self._engine.step() if output.finished]
+        self._running.difference_update(output.request_id for output in ended)
+        return [(int(output.request_id), _answer(output.outputs[0])) for output in ended]
+
+    def drop(self) -> None:
+        """See `Engine.drop`."""
+        self._engine.abort_request(list(self._running))
+        self._running.clear()
 
     def load_weights(self, weights: Iterable[tuple[str, torch.Tensor]], version: int) -> None:
-        """Replace all weights; see `Engine.load_weights`."""
+        """See `Engine.load_weights`; what is running is read again, so that no key or value of old weights is left."""
         self._engine.collective_rpc("load_policy", args=(list(weights),))
-        self._engine.reset_prefix_cache()
-        self.version = version
+        self._engine.reset_prefix_cache(reset_running_requests=True)
+        self._begin_version(version)
 
     def __enter__(self) -> Self:
         return self
@@ -51,8 +61,13 @@ class VllmEngine:
     def __exit__(self, *exception: object) -> None:
         self._engine.engine_core.shutdown()
 
+    def _begin_version(self, version: int) -> None:
+        self.version = version
+        self._engine.set_weight_version(str(version))
+
     def _parameters(self, prompt: Prompt, sampling: Sampling) -> Any:
         from vllm import SamplingParams
+        from vllm.sampling_params import RequestOutputKind
 
         return SamplingParams(
             temperature=sampling.temperature,
@@ -62,15 +77,15 @@ class VllmEngine:
             logprobs=0,
             flat_logprobs=True,
             detokenize=False,
+            output_kind=RequestOutputKind.FINAL_ONLY,
         )
 
-    def _answer(self, output: Any) -> Answer:
-        reason: FinishReason = "length" if output.finish_reason == "length" else "stop"
-        return Answer(tuple(output.token_ids), tuple(output.logprobs.logprobs), reason, self.version)
 
-    def _abort(self, requests: list[str]) -> None:
-        if self._engine.has_unfinished_requests():
-            self._engine.abort_request(requests)
+def _answer(output: Any) -> Answer:
+    reason: FinishReason = "length" if output.finish_reason == "length" else "stop"
+    spans = output.weight_versions or ()
+    versions = tuple(int(span.version) for span in spans for _ in range(span.start, span.end))
+    return Answer(tuple(output.token_ids), tuple(output.logprobs.logprobs), reason, versions)
 
 
 def _start(settings: EngineSettings) -> Any:

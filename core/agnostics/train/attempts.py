@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,8 @@ from agnostics.language import Language
 from agnostics.rollout.engine import Answer, Engine, Prompt, Sampling, seed_for
 from agnostics.task import Task
 from agnostics.train.curriculum import Question
+from agnostics.train.sampler import Sampler
+from agnostics.train.timeline import Timeline
 from agnostics.trajectory import Trajectory
 from agnostics.verification import Verification
 from agnostics.verify import Verifier
@@ -35,7 +38,10 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """The attempts at some questions, one group for each; seconds spent sampling, and waiting for verdicts after."""
+    """The attempts at some questions, one group for each.
+
+    `sampling_s` is the time from the question to the last answer, `waiting_s` that from there to the last verdict.
+    """
 
     groups: list[list[Attempt]]
     sampling_s: float
@@ -54,39 +60,90 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Workshop:
-    """What it takes to attempt a task: an engine, a tokenizer, a language, a verifier."""
+    """What it takes to attempt a task: a sampler, a tokenizer, a language, a verifier."""
 
-    engine: Engine
+    sampler: Sampler
     tokenizer: Any
     language: Language
     verifier: Verifier
+    timeline: Timeline
 
     def attempt(self, questions: Sequence[Question], samples: int, sampling: Sampling, seed: str) -> Round:
         """Answer each question `samples` times and verify every answer. `seed` decides the tokens."""
-        started = time.monotonic()
-        prompts = [
+        return self.begin(questions, samples, sampling, seed).result()
+
+    def begin(self, questions: Sequence[Question], samples: int, sampling: Sampling, seed: str) -> Begun:
+        """Begin to attempt, behind whatever has begun before; see `attempt`."""
+        return Begun(self, questions, samples, sampling, seed)
+
+    def answer(self, questions: Sequence[Question], sampling: Sampling, seed: str) -> list[Trajectory]:
+        """One answer to each question, which is not verified."""
+        prompts = [Prompt(question.prompt, seed_for(seed, question.task.id)) for question in questions]
+        ended: dict[int, Answer] = {}
+        self.sampler.wait(self.sampler.ask(prompts, sampling, ended.__setitem__), "answer")
+        return [ended[index].after(prompt) for index, prompt in enumerate(prompts)]
+
+    def decode(self, answer: Answer) -> str:
+        """An answer as text."""
+        text: str = self.tokenizer.decode(answer.token_ids, skip_special_tokens=True)
+        return text
+
+    def submit(self, text: str, task: Task) -> Future[Verification]:
+        """Have the program in a text verified."""
+        span = self.timeline.begin("verification", task.id)
+        verdict = self.verifier.submit(self.language, self.language.program_in(text), task)
+        verdict.add_done_callback(lambda _: self.timeline.end(span))
+        return verdict
+
+
+@contextmanager
+def open_workshop(engine: Engine, tokenizer: Any, language: Language, verifier: Verifier) -> Iterator[Workshop]:
+    """A workshop whose sampler drives `engine`."""
+    timeline = Timeline()
+    with Sampler(engine, timeline) as sampler:
+        yield Workshop(sampler, tokenizer, language, verifier, timeline)
+
+
+class Begun:
+    """Attempts on their way: answers that are being sampled, programs that are being verified."""
+
+    def __init__(
+        self, workshop: Workshop, questions: Sequence[Question], samples: int, sampling: Sampling, seed: str
+    ) -> None:
+        self._workshop, self._questions, self._samples = workshop, questions, samples
+        self._prompts = [
             Prompt(question.prompt, seed_for(seed, question.task.id, sample))
             for question in questions
             for sample in range(samples)
         ]
-        ended: dict[int, tuple[Answer, str, Future[Verification]]] = {}
-        for index, answer in self.engine.generate(prompts, sampling):
-            text = self.tokenizer.decode(answer.token_ids, skip_special_tokens=True)
-            ended[index] = (answer, text, self._submit(text, questions[index // samples].task))
-        sampled = time.monotonic()
-        groups = []
-        for place, question in enumerate(questions):
-            group = []
-            for sample in range(samples):
-                index = place * samples + sample
-                answer, text, verdict = ended[index]
-                trajectory = answer.after(prompts[index])
-                group.append(Attempt(question.task, sample, trajectory, answer, text, _result(verdict, sampled)))
-            groups.append(group)
-        return Round(groups, sampled - started, time.monotonic() - sampled)
+        # Prompts of like length stand together, so that an engine which pads pads little.
+        self._order = sorted(range(len(self._prompts)), key=lambda index: len(self._prompts[index].token_ids))
+        self._ended: dict[int, tuple[Answer, str, Future[Verification]]] = {}
+        self._begun_s = self._sampled_s = time.monotonic()
+        self._done = workshop.sampler.ask([self._prompts[index] for index in self._order], sampling, self._answered)
 
-    def _submit(self, text: str, task: Task) -> Future[Verification]:
-        return self.verifier.submit(self.language, self.language.program_in(text), task)
+    def result(self) -> Round:
+        """Wait until every answer is sampled and verified."""
+        self._workshop.sampler.wait(self._done, "answer")
+        groups = [self._group(place) for place in range(len(self._questions))]
+        return Round(groups, self._sampled_s - self._begun_s, time.monotonic() - self._sampled_s)
+
+    def _answered(self, place: int, answer: Answer) -> None:
+        """Send an answer to the verifier as soon as it ends; called on the sampler's thread."""
+        index = self._order[place]
+        text = self._workshop.decode(answer)
+        verdict = self._workshop.submit(text, self._questions[index // self._samples].task)
+        self._ended[index] = (answer, text, verdict)
+        self._sampled_s = time.monotonic()
+
+    def _group(self, place: int) -> list[Attempt]:
+        first = place * self._samples
+        return [self._attempt(index, index - first) for index in range(first, first + self._samples)]
+
+    def _attempt(self, index: int, sample: int) -> Attempt:
+        answer, text, verdict = self._ended[index]
+        task, trajectory = self._questions[index // self._samples].task, answer.after(self._prompts[index])
+        return Attempt(task, sample, trajectory, answer, text, _result(verdict, self._sampled_s))
 
 
 def _result(verdict: Future[Verification], since: float) -> Verification:

@@ -32,7 +32,7 @@ class MicroBatch:
 
     Rows are padded on the right. The other fields hold one entry for each of the N tokens that the policy spoke, row by
     row: (N,) float32. The log-probabilities are the engine's (`behaviour`), those that the importance ratio is against
-    (`old`), and the reference model's, zero where there is none.
+    (`old`), and the reference model's, zero where there is none; `versions` are those of the policy that sampled.
     """
 
     prompt: torch.Tensor
@@ -41,6 +41,7 @@ class MicroBatch:
     behaviour: torch.Tensor
     old: torch.Tensor
     reference: torch.Tensor
+    versions: torch.Tensor
     advantages: torch.Tensor
     weights: torch.Tensor
 
@@ -88,7 +89,7 @@ def stack(examples: Sequence[Example]) -> MicroBatch:
         mask[row, : _length(example)] = torch.tensor(example.trajectory.mask)
     prompt = torch.tensor(examples[0].trajectory.prompt)
     rows = torch.tensor([row for example in examples for row in _rows(example)], dtype=torch.float32)
-    return MicroBatch(prompt, token_ids, mask, *rows.reshape(-1, 5).T.contiguous())
+    return MicroBatch(prompt, token_ids, mask, *rows.reshape(-1, 6).T.contiguous())
 
 
 def spoken_logprobs(trajectory: Trajectory) -> list[float]:
@@ -96,9 +97,14 @@ def spoken_logprobs(trajectory: Trajectory) -> list[float]:
     return [value for value, bit in zip(trajectory.logprobs, trajectory.mask, strict=True) if bit]
 
 
+def spoken_versions(trajectory: Trajectory) -> list[int]:
+    """The versions of the policy that sampled the N tokens that it spoke: (N,)."""
+    return [version for version, bit in zip(trajectory.versions, trajectory.mask, strict=True) if bit]
+
+
 def _rows(example: Example) -> Iterator[tuple[float, ...]]:
-    """(behaviour, old, reference, advantage, weight) of each token that the policy spoke."""
-    spoken = spoken_logprobs(example.trajectory)
+    """(behaviour, old, reference, version, advantage, weight) of each token that the policy spoke."""
+    spoken, versions = spoken_logprobs(example.trajectory), spoken_versions(example.trajectory)
     reference = example.reference or [0.0] * len(spoken)
-    for behaviour, old, other in zip(spoken, example.old or spoken, reference, strict=True):
-        yield behaviour, old, other, example.advantage, example.weight
+    for behaviour, old, other, version in zip(spoken, example.old or spoken, reference, versions, strict=True):
+        yield behaviour, old, other, version, example.advantage, example.weight

@@ -72,7 +72,8 @@ class TrainConfig(Frozen):
     batch_tokens: Count | None = None
     """The most sampled tokens in one update; 0 puts all of a step's into one."""
     max_staleness: Count | None = None
-    """Skip answers sampled more than this many updates ago."""
+    """How many updates the policy may be ahead of what it learns from, so that sampling goes on meanwhile; answers
+    that are older are skipped. 0 samples and updates in turn."""
     weight_decay: Annotated[float, Field(ge=0)] = 0.01
     """AdamW's weight decay."""
     gradient_clip: Annotated[float, Field(ge=0)] = 1.0

@@ -16,6 +16,8 @@ from agnostics.train.checkpoint import Progress
 from agnostics.train.heldout import Score, score
 from agnostics.train.loop import Groups, Trainer
 from agnostics.train.reckoning import Judged
+from agnostics.train.timeline import Span
+from agnostics.train.trace import TraceFile
 
 Phase = Literal["train", "eval_before", "eval_during", "eval_after"]
 Status = Literal["finished", "interrupted"]
@@ -75,6 +77,7 @@ class Journal:
     folder: Path
     host: Host
     recorder: Recorder
+    trace: TraceFile
     reporter: Reporter
     trainer: Trainer
     tokenizer: Any
@@ -84,9 +87,10 @@ class Journal:
     checkpoint: Path | None = None
     _clock: float = field(default_factory=time.monotonic)
 
-    def step_finished(self, step: int, groups: Groups, figures: Mapping[str, float]) -> None:
-        """Write down a training step."""
+    def step_finished(self, step: int, groups: Groups, figures: Mapping[str, float], spans: Sequence[Span]) -> None:
+        """Write down a training step, and what ended while it went on."""
         self._record(step, "train", groups)
+        self.trace.add(spans)
         self.recorder.step(step, figures)
         self.host.step_finished(self.run, figures)
         self._advance(step=step)

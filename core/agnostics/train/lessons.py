@@ -16,7 +16,7 @@ from agnostics.train.reckoning import Judged, silent
 
 @dataclass(frozen=True, slots=True)
 class Lessons:
-    """What the updates of one step did. `stale` counts answers skipped for their age, once for each update."""
+    """What the updates of one step did. `stale` counts answers skipped for their age."""
 
     updates: list[UpdateStats]
     stale: int
@@ -32,16 +32,15 @@ class Teacher:
 
     def teach(self, groups: Sequence[Sequence[Judged]], updates: int, rate: float) -> Lessons:
         """Go through the groups `updates` times, at the learning rate `rate`; an update that holds nothing is none."""
-        examples = self._anchored(examples_of(groups, self.algorithm))
-        done, stale = list[UpdateStats](), 0
+        every = examples_of(groups, self.algorithm)
+        fresh = self._anchored([example for example in every if not self._is_stale(example)])
+        done = list[UpdateStats]()
         for _ in range(updates):
-            for batch in self._batches(examples):
-                fresh = [example for example in batch if not self._is_stale(example)]
-                stale += len(batch) - len(fresh)
-                weighed = [example for example in self._weighed(fresh) if self._moves(example)]
+            for batch in self._batches(fresh):
+                weighed = [example for example in self._weighed(batch) if self._moves(example)]
                 if weighed:
                     done.append(self.policy.update(weighed, rate))
-        return Lessons(done, stale)
+        return Lessons(done, len(every) - len(fresh))
 
     def _anchored(self, examples: Sequence[Example]) -> list[Example]:
         """What moves the policy with what it is compared with, then the rest, which only counts in the weights."""
@@ -52,8 +51,7 @@ class Teacher:
         return example.advantage != 0 or self.algorithm.kl > 0
 
     def _is_stale(self, example: Example) -> bool:
-        bound = self.algorithm.max_staleness
-        return bound is not None and is_stale(example.trajectory, self.policy.version, bound)
+        return is_stale(example.trajectory, self.policy.version, self.algorithm.max_staleness)
 
     def _batches(self, examples: Sequence[Example]) -> Iterator[Sequence[Example]]:
         if not self.algorithm.batch_tokens:

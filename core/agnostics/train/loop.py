@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from agnostics.rollout.engine import Sampling
-from agnostics.train.attempts import Attempt, Round, Workshop
+from agnostics.train.attempts import Attempt, Begun, Round, Workshop
 from agnostics.train.config import RunConfig
 from agnostics.train.curriculum import Curriculum, Question
 from agnostics.train.figures import figures_of, figures_of_lessons
@@ -17,12 +18,17 @@ from agnostics.train.lessons import Teacher
 from agnostics.train.reckoning import Judge, Judged, silent
 from agnostics.train.schedule import learning_rate_at
 from agnostics.train.sync import check_gap, synchronise
+from agnostics.train.timeline import Span
+from agnostics.trajectory import Trajectory
 
 Groups = Sequence[Sequence[Judged]]
-Finished = Callable[[int, Groups, Mapping[str, float]], None]
+Finished = Callable[[int, Groups, Mapping[str, float], Sequence[Span]], None]
 
 _PROBED = 8
-"""How many trajectories the gap is measured on where a batch holds no signal to learn from."""
+"""How many answers the gap is measured on where the batch itself does not tell."""
+_PROBE_TOKENS = 16
+_PROBE_EVERY = 10
+"""Steps."""
 
 
 @dataclass(frozen=True)
@@ -42,18 +48,28 @@ class Trainer:
         return self.config.steps or self.curriculum.steps_per_epoch
 
     def train(self, done: int, finished: Finished, between: Callable[[int], None]) -> None:
-        """Train from the step after `done` to the last; `finished(step, groups, figures)` is told of each step.
+        """Train from the step after `done` to the last; `finished(step, groups, figures, spans)` is told of each step.
 
         What `between(step)` then does may be interrupted.
         """
+        begun: deque[Begun] = deque()
+        self.workshop.timeline.close_window()
         for step in range(done + 1, self.steps + 1):
             started = time.monotonic()
-            attempted, groups = self._sample_and_judge(step)
+            for ahead in range(step + len(begun), min(step + self.steps_ahead, self.steps) + 1):
+                begun.append(self._begin(ahead, self.curriculum.at(ahead)))
+            attempted, groups = self._judge_and_refill(step, begun.popleft().result())
             with self.interrupts.deferred():
                 learned = self._update(step, groups)
-                figures = figures_of(attempted, groups) | learned | {"seconds": time.monotonic() - started}
-                finished(step, groups, figures)
+                spans, shares = self.workshop.timeline.close_window()
+                figures = figures_of(attempted, groups) | learned | shares | {"seconds": time.monotonic() - started}
+                finished(step, groups, figures, spans)
             between(step)
+
+    @property
+    def steps_ahead(self) -> int:
+        """How many steps are sampled ahead of the one that is learned from: none where it is strictly on-policy."""
+        return self.judge.algorithm.max_staleness // self.config.train.updates
 
     def attempt_held_out(self, questions: Sequence[Question]) -> list[list[Attempt]]:
         """Attempts at held-out tasks, a group for each. They have the same seeds before and after training."""
@@ -61,9 +77,8 @@ class Trainer:
         sampling = Sampling(evaluation.temperature, self.config.rollout.max_new_tokens)
         return self.workshop.attempt(questions, evaluation.samples, sampling, f"{self.config.seed}/evaluation").groups
 
-    def _sample_and_judge(self, step: int) -> tuple[Round, list[list[Judged]]]:
+    def _judge_and_refill(self, step: int, attempted: Round) -> tuple[Round, list[list[Judged]]]:
         """The groups of a step, and those sampled in place of groups without signal, as far as the bound allows."""
-        attempted = self._attempt(step, self.curriculum.at(step))
         groups = self._judged(step, attempted)
         spares = self.curriculum.spares(step)
         for _ in range(self.judge.algorithm.refill):
@@ -71,31 +86,36 @@ class Trainer:
             questions = list(islice(spares, missing))
             if not questions:
                 break
-            more = self._attempt(step, questions)
+            more = self._begin(step, questions).result()
             attempted, groups = attempted.followed_by(more), groups + self._judged(step, more)
         return attempted, groups
 
-    def _attempt(self, step: int, questions: Sequence[Question]) -> Round:
+    def _begin(self, step: int, questions: Sequence[Question]) -> Begun:
         rollout = self.config.rollout
         sampling = Sampling(rollout.temperature, rollout.max_new_tokens)
-        return self.workshop.attempt(questions, rollout.group, sampling, f"{self.config.seed}/train/{step}")
+        return self.workshop.begin(questions, rollout.group, sampling, f"{self.config.seed}/train/{step}")
 
     def _judged(self, step: int, attempted: Round) -> list[list[Judged]]:
         return [self.judge.judge(group, (step - 1) / self.steps) for group in attempted.groups]
 
     def _update(self, step: int, groups: Groups) -> dict[str, float]:
         """Learn from the groups and let the engine know."""
-        settings, policy = self.config.train, self.teacher.policy
+        settings, policy, timeline = self.config.train, self.teacher.policy, self.workshop.timeline
         rate = self._learning_rate(step)
+        probed = self._probe(step, groups)
         started = time.monotonic()
-        lessons = self.teacher.teach(groups, settings.updates, rate)
-        gap = lessons.updates[0].gap if lessons.updates else self._probe(groups)
-        check_gap(gap, settings.gap_bound)
+        with timeline.during("training", f"update {step}"):
+            lessons = self.teacher.teach(groups, settings.updates, rate)
+        gap = lessons.updates[0].gap if lessons.updates else policy.gap(_trajectories(groups)[:_PROBED])
+        gap = probed if gap is None else gap
+        if gap is not None:
+            check_gap(gap, settings.gap_bound)
         updated = time.monotonic()
         if lessons.updates:
-            synchronise(policy, self.workshop.engine)
+            with timeline.during("training", f"new weights {policy.version}"):
+                synchronise(policy, self.workshop.sampler)
         times = {"updating_s": updated - started, "syncing_s": time.monotonic() - updated}
-        state = {"gap": gap, "learning_rate": rate, "policy_version": policy.version}
+        state = {"learning_rate": rate, "policy_version": policy.version} | ({} if gap is None else {"gap": gap})
         return {**state, **figures_of_lessons(lessons), **times}
 
     def _learning_rate(self, step: int) -> float:
@@ -103,7 +123,16 @@ class Trainer:
         warmup = settings.warmup_epochs * self.curriculum.steps_per_epoch
         return learning_rate_at(step, steps=self.steps, warmup=warmup, peak=settings.learning_rate)
 
-    def _probe(self, groups: Groups) -> float:
-        """The gap on a few trajectories, where there is nothing to learn from."""
-        trajectories = [judged.attempt.trajectory for group in groups for judged in group]
-        return self.teacher.policy.gap(trajectories[:_PROBED])
+    def _probe(self, step: int, groups: Groups) -> float | None:
+        """The gap on a few answers, now and then, where this version of the policy sampled nothing of the batch."""
+        policy = self.teacher.policy
+        due = (step - 1) % _PROBE_EVERY == 0
+        if not due or any(policy.version in found.versions for found in _trajectories(groups)):
+            return None
+        sampling = Sampling(self.config.rollout.temperature, _PROBE_TOKENS)
+        answers = self.workshop.answer(self.curriculum.at(step)[:_PROBED], sampling, f"{self.config.seed}/probe/{step}")
+        return policy.gap(answers)
+
+
+def _trajectories(groups: Groups) -> list[Trajectory]:
+    return [judged.attempt.trajectory for group in groups for judged in group]

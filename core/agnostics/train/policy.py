@@ -13,7 +13,7 @@ from transformers import AutoModelForCausalLM
 
 from agnostics.algorithm import Algorithm
 from agnostics.algorithms.grpo import GRPO
-from agnostics.train.batch import Example, MicroBatch, chunks, micro_batches, spoken_logprobs, stack
+from agnostics.train.batch import Example, MicroBatch, chunks, micro_batches, spoken_logprobs, spoken_versions, stack
 from agnostics.train.config import TrainConfig
 from agnostics.train.deep import initialise
 from agnostics.train.loss import micro_batch_loss
@@ -25,12 +25,13 @@ from agnostics.trajectory import Trajectory
 class UpdateStats:
     """What one update saw, over its N tokens: the loss, the mean ratio, the share clipped, the mean divergence.
 
-    `gap` is the mean of |log-probability here - in the engine|, before the update; `kl` is 0 where it is not asked for.
+    `gap` is the mean of |log-probability here - in the engine|, before the update, over the tokens of the same
+    version (None where there are none); `kl` is 0 where it is not asked for.
     """
 
     loss: float
     ratio: float
-    gap: float
+    gap: float | None
     clipped: float
     kl: float
     gradient_norm: float
@@ -69,24 +70,28 @@ class Policy:
         """One step of AdamW on the algorithm's loss over all `examples`."""
         for group in self._engine.optimizer.param_groups:
             group["lr"] = learning_rate
-        totals = torch.zeros(6, dtype=torch.float64)
+        totals = torch.zeros(7, dtype=torch.float64)
         for batch in micro_batches(examples, self._settings.micro_batch_tokens):
             totals += self._backward(batch.to(self._engine.device))
         self._engine.step()
         self.version += 1
         norm = self._engine.get_global_grad_norm()
-        loss, ratio, gap, clipped, kl, tokens = totals.tolist()
-        return UpdateStats(loss, ratio / tokens, gap / tokens, clipped / tokens, kl / tokens, float(norm or 0.0))
+        loss, ratio, clipped, kl, tokens, gap, own = totals.tolist()
+        distance = gap / own if own else None
+        return UpdateStats(loss, ratio / tokens, distance, clipped / tokens, kl / tokens, float(norm or 0.0))
 
-    def gap(self, trajectories: Sequence[Trajectory]) -> float:
-        """The mean of |log-probability here - log-probability when sampled| over the tokens of `trajectories`."""
+    def gap(self, trajectories: Sequence[Trajectory]) -> float | None:
+        """The mean of |log-probability here - when sampled| over the tokens of this version in `trajectories`."""
         examples = [Example(trajectory, 0.0, 0.0) for trajectory in trajectories]
         distances = [
             abs(here - there)
             for example, values in self._scored(self._engine, examples)
-            for here, there in zip(values, spoken_logprobs(example.trajectory), strict=True)
+            for here, there, version in zip(
+                values, spoken_logprobs(example.trajectory), spoken_versions(example.trajectory), strict=True
+            )
+            if version == self.version
         ]
-        return fmean(distances) if distances else 0.0
+        return fmean(distances) if distances else None
 
     def weights(self) -> Iterator[tuple[str, torch.Tensor]]:
         """Every weight by its name in the model's folder; those of ZeRO stage 3 are gathered one at a time."""
@@ -131,10 +136,13 @@ class Policy:
                 yield from ((example, tuple(row.tolist())) for example, row in zip(chunk, rows, strict=True))
 
     def _backward(self, batch: MicroBatch) -> torch.Tensor:
-        """Add the gradient of one micro batch; sums over its tokens of loss, ratio, gap, clipped, kl, and one."""
+        """Add the gradient of one micro batch; sums over its tokens of loss, ratio, clipped, kl and one, and over those
+        that this version sampled of the gap and one."""
         logprobs = self._engine(batch.prompt, batch.token_ids, batch.mask)
         loss = micro_batch_loss(self._algorithm, logprobs, batch)
         self._engine.backward(loss.value)
-        gap = (logprobs.detach() - batch.behaviour).abs()
-        sums = (loss.value.detach(), loss.ratio.sum(), gap.sum(), loss.clipped.sum(), loss.kl.sum())
-        return torch.stack([value.double().cpu() for value in (*sums, torch.tensor(logprobs.numel()))])
+        own = batch.versions == self.version
+        gap = (logprobs.detach() - batch.behaviour).abs() * own
+        tokens = torch.tensor(logprobs.numel())
+        sums = (loss.value.detach(), loss.ratio.sum(), loss.clipped.sum(), loss.kl.sum(), tokens, gap.sum(), own.sum())
+        return torch.stack([value.double().cpu() for value in sums])

@@ -12,7 +12,7 @@ from agnostics.host import Host
 from agnostics.rollout.engine import EngineSettings, open_engine
 from agnostics.store import Store, default_url
 from agnostics.train import checkpoint
-from agnostics.train.attempts import Workshop
+from agnostics.train.attempts import open_workshop
 from agnostics.train.checkpoint import Progress
 from agnostics.train.config import RunConfig, output_folder, to_toml
 from agnostics.train.curriculum import Question
@@ -25,6 +25,7 @@ from agnostics.train.policy import Policy
 from agnostics.train.prepare import Ingredients, prepare, resolve
 from agnostics.train.reckoning import Judge
 from agnostics.train.sync import synchronise
+from agnostics.train.trace import TraceFile
 from agnostics.verify import Verifier
 
 FROM_THE_START = -1
@@ -46,9 +47,10 @@ def run(config: RunConfig, host: Host, reporter: Reporter, resume: Path | None =
         progress = _take_up(start, trainer) if start else Progress()
         with _registered(store, host, config, found, resume, progress) as name:
             folder = _folder(config, name)
-            with store.recorder(name) as recorder:
+            with store.recorder(name) as recorder, TraceFile(folder / "trace.json") as trace:
+                url = str(store.engine.url)
                 journal = Journal(
-                    name, folder, host, recorder, reporter, trainer, found.tokenizer, str(store.engine.url), progress
+                    name, folder, host, recorder, trace, reporter, trainer, found.tokenizer, url, progress
                 )
                 status = _train(journal, trainer, found.held_out)
             summary = journal.summary(status)
@@ -68,6 +70,7 @@ def _train(journal: Journal, trainer: Trainer, held_out: Sequence[Question]) -> 
         if held_out:
             journal.evaluated("eval_after", trainer.attempt_held_out(held_out))
     except KeyboardInterrupt:
+        trainer.workshop.sampler.drop()
         journal.save_checkpoint()
         return "interrupted"
     return "finished"
@@ -91,7 +94,7 @@ def _open(
         Policy(found.folder, config.train, config.rollout.temperature, found.algorithm, found.reference)
     )
     limit = config.rollout.max_new_tokens
-    workshop = Workshop(engine, found.tokenizer, found.language, verifier)
+    workshop = resources.enter_context(open_workshop(engine, found.tokenizer, found.language, verifier))
     judge = Judge(found.reward, found.algorithm, limit, len(found.tokenizer))
     return Trainer(config, workshop, found.curriculum, judge, Teacher(policy, found.algorithm, limit), interrupts)
 
@@ -110,7 +113,7 @@ def _engine_settings(config: RunConfig, found: Ingredients) -> EngineSettings:
 def _take_up(start: Path, trainer: Trainer) -> Progress:
     """Go back to the checkpoint `start`: weights, optimizer, random state, and the engine's weights."""
     progress = checkpoint.restore(start, trainer.teacher.policy)
-    synchronise(trainer.teacher.policy, trainer.workshop.engine)
+    synchronise(trainer.teacher.policy, trainer.workshop.sampler)
     return progress if progress.step else Progress(seconds=progress.seconds)  # a run at step 0 begins anew
 
 

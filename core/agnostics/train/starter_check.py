@@ -9,7 +9,7 @@ from agnostics.errors import AgnosticsError
 from agnostics.language import Language
 from agnostics.rollout.engine import EngineSettings, Sampling, open_engine
 from agnostics.task import Task
-from agnostics.train.attempts import Workshop
+from agnostics.train.attempts import open_workshop
 from agnostics.train.curriculum import ask
 from agnostics.train.heldout import score
 from agnostics.train.model import load_tokenizer, stop_ids
@@ -28,8 +28,11 @@ def pass_at_1(folder: Path, language: Language, tasks: Sequence[Task], samples: 
     questions = [ask(tokenizer, language, task) for task in tasks]
     longest = max(len(question.prompt) for question in questions) + LONGEST_ANSWER
     settings = EngineSettings(folder, stop_ids(folder, tokenizer), max_length=longest, max_running=256)
-    with Verifier(sandbox=sandbox) as verifier, open_engine("transformers", settings) as engine:
-        workshop = Workshop(engine, tokenizer, language, verifier)
+    with (
+        Verifier(sandbox=sandbox) as verifier,
+        open_engine("transformers", settings) as engine,
+        open_workshop(engine, tokenizer, language, verifier) as workshop,
+    ):
         attempts = workshop.attempt(questions, samples, Sampling(TEMPERATURE, LONGEST_ANSWER), seed="starter")
     outcome = score(attempts.groups, seed=0)
     if outcome is None:

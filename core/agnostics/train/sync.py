@@ -5,10 +5,11 @@ from __future__ import annotations
 from agnostics.errors import AgnosticsError
 from agnostics.rollout.engine import Engine
 from agnostics.train.policy import Policy
+from agnostics.train.sampler import Sampler
 
 
-def synchronise(policy: Policy, engine: Engine) -> None:
-    """Let `engine` sample from the policy as it is now."""
+def synchronise(policy: Policy, engine: Engine | Sampler) -> None:
+    """Let `engine` go on with the policy as it is now."""
     engine.load_weights(policy.weights(), policy.version)
 
 

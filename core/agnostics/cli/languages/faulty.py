@@ -66,7 +66,7 @@ class Source:
 
     def _attempts(self, language: Language, tasks: list[Task], host: Host) -> list[Fault]:
         from agnostics.rollout.engine import EngineSettings, Sampling, open_engine
-        from agnostics.train.attempts import Workshop
+        from agnostics.train.attempts import open_workshop
         from agnostics.train.curriculum import ask_all
         from agnostics.train.model import load_tokenizer, stop_ids
         from agnostics.verify import Verifier
@@ -82,8 +82,8 @@ class Source:
         with (
             Verifier(self.sandbox, languages=host.languages()) as verifier,
             open_engine(self.engine, settings) as engine,
+            open_workshop(engine, tokenizer, language, verifier) as workshop,
         ):
-            workshop = Workshop(engine, tokenizer, language, verifier)
             attempts = workshop.attempt(questions, SAMPLES, Sampling(TEMPERATURE, new_tokens), "advise").attempts
         return [fault for attempt in attempts if (fault := fault_in(attempt.verification))]
 
