@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from agnostics.errors import AgnosticsError
@@ -13,9 +13,14 @@ from agnostics.language import Language
 from agnostics.rollout.engine import Answer, Engine, Prompt, Sampling, seed_for
 from agnostics.task import Task
 from agnostics.train.curriculum import Question
+from agnostics.train.interrupt import Interrupts
+from agnostics.train.ranks import ALONE, Ranks
 from agnostics.trajectory import Trajectory
 from agnostics.verification import Verification
 from agnostics.verify import Verifier
+
+Outcome = tuple[Answer, str, Verification]
+"""An answer as tokens and as text, and what became of its program."""
 
 _PATIENCE_S = 900.0
 """How long the verifier may take for the programs still outstanding; its own limits are far below."""
@@ -54,36 +59,45 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Workshop:
-    """What it takes to attempt a task: an engine, a tokenizer, a language, a verifier."""
+    """What it takes to attempt a task: an engine, a tokenizer, a language, a verifier; every rank has its own."""
 
     engine: Engine
     tokenizer: Any
     language: Language
     verifier: Verifier
+    ranks: Ranks = ALONE
+    interrupts: Interrupts = field(default_factory=Interrupts)
 
     def attempt(self, questions: Sequence[Question], samples: int, sampling: Sampling, seed: str) -> Round:
-        """Answer each question `samples` times and verify every answer. `seed` decides the tokens."""
+        """Answer each question `samples` times and verify every answer. `seed` decides the tokens.
+
+        Every rank attempts its share and returns all attempts.
+        """
         started = time.monotonic()
-        prompts = [
-            Prompt(question.prompt, seed_for(seed, question.task.id, sample))
-            for question in questions
-            for sample in range(samples)
+        asked = [(question, sample) for question in questions for sample in range(samples)]
+        prompts = [Prompt(question.prompt, seed_for(seed, question.task.id, sample)) for question, sample in asked]
+        tasks = [question.task for question, _ in asked]
+        share = self.ranks.share(tasks), self.ranks.share(prompts)
+        mine, sampled = self.ranks.checked(lambda: self._outcomes(*share, sampling))
+        attempts = [
+            Attempt(question.task, sample, outcome[0].after(prompt), *outcome)
+            for (question, sample), prompt, outcome in zip(asked, prompts, self.ranks.joined_shares(mine), strict=True)
         ]
-        ended: dict[int, tuple[Answer, str, Future[Verification]]] = {}
-        for index, answer in self.engine.generate(prompts, sampling):
-            text = self.tokenizer.decode(answer.token_ids, skip_special_tokens=True)
-            ended[index] = (answer, text, self._submit(text, questions[index // samples].task))
-        sampled = time.monotonic()
-        groups = []
-        for place, question in enumerate(questions):
-            group = []
-            for sample in range(samples):
-                index = place * samples + sample
-                answer, text, verdict = ended[index]
-                trajectory = answer.after(prompts[index])
-                group.append(Attempt(question.task, sample, trajectory, answer, text, _result(verdict, sampled)))
-            groups.append(group)
+        groups = [attempts[first : first + samples] for first in range(0, len(attempts), samples)]
         return Round(groups, sampled - started, time.monotonic() - sampled)
+
+    def _outcomes(
+        self, tasks: Sequence[Task], prompts: Sequence[Prompt], sampling: Sampling
+    ) -> tuple[list[Outcome], float]:
+        """What comes of each prompt here, and when the last was answered."""
+        ended: dict[int, tuple[Answer, str, Future[Verification]]] = {}
+        with self.interrupts.allowed():
+            for index, answer in self.engine.generate(prompts, sampling):
+                text = self.tokenizer.decode(answer.token_ids, skip_special_tokens=True)
+                ended[index] = (answer, text, self._submit(text, tasks[index]))
+            sampled = time.monotonic()
+            in_order = [ended[index] for index in range(len(prompts))]
+            return [(answer, text, _result(verdict, sampled)) for answer, text, verdict in in_order], sampled
 
     def _submit(self, text: str, task: Task) -> Future[Verification]:
         return self.verifier.submit(self.language, self.language.program_in(text), task)

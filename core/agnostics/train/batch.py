@@ -49,9 +49,13 @@ class MicroBatch:
         return MicroBatch(*(getattr(self, field.name).to(device) for field in fields(self)))
 
 
-def micro_batches(examples: Sequence[Example], max_tokens: int) -> Iterator[MicroBatch]:
-    """The examples as tensors, chunk by chunk; see `chunks`."""
-    return map(stack, chunks(examples, max_tokens))
+def by_size(examples: Sequence[Example], max_tokens: int) -> list[list[Example]]:
+    """The `chunks` of the examples, the largest first: ranks that take turns get about as many tokens each."""
+    return sorted(chunks(examples, max_tokens), key=_tokens, reverse=True)
+
+
+def _tokens(chunk: Sequence[Example]) -> int:
+    return len(chunk[0].trajectory.prompt) + len(chunk) * max(map(_length, chunk))
 
 
 def chunks(examples: Sequence[Example], max_tokens: int) -> Iterator[list[Example]]:

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from agnostics.host import Host
-from agnostics.store import CompletionRecord, Recorder
+from agnostics.store import CompletionRecord
 from agnostics.train import checkpoint
 from agnostics.train.attempts import Attempt
+from agnostics.train.books import Ledger
 from agnostics.train.checkpoint import Progress
 from agnostics.train.heldout import Score, score
 from agnostics.train.loop import Groups, Trainer
@@ -74,7 +75,7 @@ class Journal:
     run: str
     folder: Path
     host: Host
-    recorder: Recorder
+    recorder: Ledger
     reporter: Reporter
     trainer: Trainer
     tokenizer: Any
@@ -116,7 +117,7 @@ class Journal:
                 self._advance(best_step=self.progress.step, best_pass_at_1=found.pass_at_1)
             self._advance(measured=self.progress.step)
             self.after = found if phase == "eval_after" else None
-        if phase == "eval_after":
+        if phase == "eval_after" and self.trainer.workshop.ranks.first:
             checkpoint.point_to_best(self.folder, self.progress)
         if found:
             self.reporter.score(phase, self.progress.step, found)

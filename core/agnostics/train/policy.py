@@ -13,12 +13,16 @@ from transformers import AutoModelForCausalLM
 
 from agnostics.algorithm import Algorithm
 from agnostics.algorithms.grpo import GRPO
-from agnostics.train.batch import Example, MicroBatch, chunks, micro_batches, spoken_logprobs, stack
+from agnostics.train.batch import Example, MicroBatch, by_size, spoken_logprobs, stack
 from agnostics.train.config import TrainConfig
 from agnostics.train.deep import initialise
 from agnostics.train.loss import micro_batch_loss
+from agnostics.train.ranks import ALONE, Ranks
 from agnostics.train.scorer import TokenScorer
-from agnostics.trajectory import Trajectory
+from agnostics.trajectory import Segment, Trajectory
+
+_IDLE = [Example(Trajectory((0,), (Segment.spoken((0,), (0.0,), 0),)), 0.0, 0.0)]
+"""What a rank scores or learns nothing from while others have another micro batch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +41,10 @@ class UpdateStats:
 
 
 class Policy:
-    """A model with its optimizer, in one DeepSpeed engine. `version` counts its updates.
+    """A model with its optimizer, in one DeepSpeed engine on all `ranks`. `version` counts its updates.
 
     An algorithm with a divergence needs `reference`, the folder of the model that it is from: a second one in memory.
+    Every rank is given the same examples and gets the same answers; each passes its share through the model.
     """
 
     def __init__(
@@ -49,7 +54,9 @@ class Policy:
         temperature: float,
         algorithm: Algorithm = GRPO,
         reference: Path | None = None,
+        ranks: Ranks = ALONE,
     ) -> None:
+        self.ranks = ranks
         self._settings, self._algorithm = settings, algorithm
         self._engine: Any = initialise(self._scorer(folder, temperature), settings)
         self._reference = self._scorer(reference, temperature).to(self._engine.device) if reference else None
@@ -70,12 +77,12 @@ class Policy:
         for group in self._engine.optimizer.param_groups:
             group["lr"] = learning_rate
         totals = torch.zeros(6, dtype=torch.float64)
-        for batch in micro_batches(examples, self._settings.micro_batch_tokens):
-            totals += self._backward(batch.to(self._engine.device))
+        for chunk in self._share(self._chunks(examples)):
+            totals += self._idle() if chunk is _IDLE else self._backward(stack(chunk).to(self._engine.device))
         self._engine.step()
         self.version += 1
         norm = self._engine.get_global_grad_norm()
-        loss, ratio, gap, clipped, kl, tokens = totals.tolist()
+        loss, ratio, gap, clipped, kl, tokens = self.ranks.summed(totals.tolist())
         return UpdateStats(loss, ratio / tokens, gap / tokens, clipped / tokens, kl / tokens, float(norm or 0.0))
 
     def gap(self, trajectories: Sequence[Trajectory]) -> float:
@@ -99,7 +106,9 @@ class Policy:
 
     def save_model(self, folder: Path) -> None:
         """Write the model into `folder` in Hugging Face's format."""
-        self._engine.module.model.save_pretrained(folder, state_dict=dict(self.weights()))
+        weights = {name: weight for name, weight in self.weights() if self.ranks.first}
+        if self.ranks.first:
+            self._engine.module.model.save_pretrained(folder, state_dict=weights)
 
     def save_state(self, folder: Path) -> None:
         """Write what `restore` needs into `folder`: weights as they are trained, and the optimizer."""
@@ -123,18 +132,40 @@ class Policy:
 
     def _scored(self, scorer: Any, examples: Sequence[Example]) -> Iterator[tuple[Example, tuple[float, ...]]]:
         """Each example, in any order, with the log-probabilities that `scorer` gives what the policy spoke."""
+        chunks = self._chunks(examples)
+        scores = self.ranks.joined_shares([self._score(scorer, chunk) for chunk in self._share(chunks)])
+        for chunk, rows in zip(chunks, scores, strict=False):  # the idle ones come last
+            yield from zip(chunk, rows, strict=True)
+
+    def _score(self, scorer: Any, chunk: Sequence[Example]) -> list[tuple[float, ...]]:
+        """The log-probabilities of each example's tokens."""
+        batch = stack(chunk).to(self._engine.device)
         with torch.no_grad():
-            for chunk in chunks(examples, self._settings.micro_batch_tokens):
-                batch = stack(chunk).to(self._engine.device)
-                values = scorer(batch.prompt, batch.token_ids, batch.mask)
-                rows = values.split(batch.mask.sum(-1).tolist())
-                yield from ((example, tuple(row.tolist())) for example, row in zip(chunk, rows, strict=True))
+            values = scorer(batch.prompt, batch.token_ids, batch.mask)
+        return [tuple(row.tolist()) for row in values.split(batch.mask.sum(-1).tolist())]
+
+    def _chunks(self, examples: Sequence[Example]) -> list[list[Example]]:
+        """The examples of each micro batch."""
+        return by_size(examples, self._settings.micro_batch_tokens)
+
+    def _share(self, chunks: Sequence[list[Example]]) -> Sequence[list[Example]]:
+        """This rank's chunks, and idle ones where others have more.
+
+        DeepSpeed gathers weights and reduces gradients in every pass, so that all ranks have to make equally many.
+        """
+        return self.ranks.share([*chunks, *[_IDLE] * (-len(chunks) % self.ranks.size)])
+
+    def _idle(self) -> torch.Tensor:
+        """Pass nothing through the model; the sums of `_backward` over no tokens."""
+        batch = stack(_IDLE).to(self._engine.device)
+        self._engine.backward(0.0 * self._engine(batch.prompt, batch.token_ids, batch.mask).sum())
+        return torch.zeros(6, dtype=torch.float64)
 
     def _backward(self, batch: MicroBatch) -> torch.Tensor:
         """Add the gradient of one micro batch; sums over its tokens of loss, ratio, gap, clipped, kl, and one."""
         logprobs = self._engine(batch.prompt, batch.token_ids, batch.mask)
         loss = micro_batch_loss(self._algorithm, logprobs, batch)
-        self._engine.backward(loss.value)
+        self._engine.backward(loss.value * self.ranks.size)  # DeepSpeed averages over ranks; the loss is their sum
         gap = (logprobs.detach() - batch.behaviour).abs()
         sums = (loss.value.detach(), loss.ratio.sum(), gap.sum(), loss.clipped.sum(), loss.kl.sum())
         return torch.stack([value.double().cpu() for value in (*sums, torch.tensor(logprobs.numel()))])
