@@ -29,7 +29,8 @@ _IDLE = [Example(Trajectory((0,), (Segment.spoken((0,), (0.0,), 0),)), 0.0, 0.0)
 class UpdateStats:
     """What one update saw, over its N tokens: the loss, the mean ratio, the share clipped, the mean divergence.
 
-    `gap` is the mean of |log-probability here - in the engine|, before the update; `kl` is 0 where it is not asked for.
+    `gap` is the mean of |log-probability here - in the engine|, before the update; `kl` is 0 where it is not asked for;
+    `entropy` is the mean over tokens of the policy's entropy there, in nats, at the sampling temperature.
     """
 
     loss: float
@@ -37,6 +38,7 @@ class UpdateStats:
     gap: float
     clipped: float
     kl: float
+    entropy: float
     gradient_norm: float
 
 
@@ -63,7 +65,7 @@ class Policy:
         self.version = 0
 
     def anchored(self, examples: Sequence[Example]) -> list[Example]:
-        """The examples, in any order, with the log-probabilities that the algorithm needs from before an update."""
+        """The examples with the log-probabilities that the algorithm needs from before an update."""
         anchored = list(examples)
         if self._algorithm.correction_cap:
             anchored = [replace(example, old=values) for example, values in self._scored(self._engine, anchored)]
@@ -76,14 +78,15 @@ class Policy:
         """One step of AdamW on the algorithm's loss over all `examples`."""
         for group in self._engine.optimizer.param_groups:
             group["lr"] = learning_rate
-        totals = torch.zeros(6, dtype=torch.float64)
+        totals = torch.zeros(7, dtype=torch.float64)
         for chunk in self._share(self._chunks(examples)):
             totals += self._idle() if chunk is _IDLE else self._backward(stack(chunk).to(self._engine.device))
         self._engine.step()
         self.version += 1
         norm = self._engine.get_global_grad_norm()
-        loss, ratio, gap, clipped, kl, tokens = self.ranks.summed(totals.tolist())
-        return UpdateStats(loss, ratio / tokens, gap / tokens, clipped / tokens, kl / tokens, float(norm or 0.0))
+        loss, *sums, tokens = self.ranks.summed(totals.tolist())
+        ratio, gap, clipped, kl, entropy = (value / tokens for value in sums)
+        return UpdateStats(loss, ratio, gap, clipped, kl, entropy, float(norm or 0.0))
 
     def gap(self, trajectories: Sequence[Trajectory]) -> float:
         """The mean of |log-probability here - log-probability when sampled| over the tokens of `trajectories`."""
@@ -130,18 +133,22 @@ class Policy:
         model = AutoModelForCausalLM.from_pretrained(folder, dtype=getattr(torch, self._settings.dtype))
         return TokenScorer(model, temperature)
 
-    def _scored(self, scorer: Any, examples: Sequence[Example]) -> Iterator[tuple[Example, tuple[float, ...]]]:
-        """Each example, in any order, with the log-probabilities that `scorer` gives what the policy spoke."""
+    def _scored(self, scorer: Any, examples: Sequence[Example]) -> list[tuple[Example, tuple[float, ...]]]:
+        """Each example with the log-probabilities that `scorer` gives what the policy spoke."""
         chunks = self._chunks(examples)
         scores = self.ranks.joined_shares([self._score(scorer, chunk) for chunk in self._share(chunks)])
-        for chunk, rows in zip(chunks, scores, strict=False):  # the idle ones come last
-            yield from zip(chunk, rows, strict=True)
+        found = {
+            id(example): row
+            for chunk, rows in zip(chunks, scores, strict=False)  # the idle ones come last
+            for example, row in zip(chunk, rows, strict=True)
+        }
+        return [(example, found[id(example)]) for example in examples]
 
     def _score(self, scorer: Any, chunk: Sequence[Example]) -> list[tuple[float, ...]]:
         """The log-probabilities of each example's tokens."""
         batch = stack(chunk).to(self._engine.device)
         with torch.no_grad():
-            values = scorer(batch.prompt, batch.token_ids, batch.mask)
+            values, _ = scorer(batch.prompt, batch.token_ids, batch.mask)
         return [tuple(row.tolist()) for row in values.split(batch.mask.sum(-1).tolist())]
 
     def _chunks(self, examples: Sequence[Example]) -> list[list[Example]]:
@@ -158,14 +165,15 @@ class Policy:
     def _idle(self) -> torch.Tensor:
         """Pass nothing through the model; the sums of `_backward` over no tokens."""
         batch = stack(_IDLE).to(self._engine.device)
-        self._engine.backward(0.0 * self._engine(batch.prompt, batch.token_ids, batch.mask).sum())
-        return torch.zeros(6, dtype=torch.float64)
+        logprobs, _ = self._engine(batch.prompt, batch.token_ids, batch.mask)
+        self._engine.backward(0.0 * logprobs.sum())
+        return torch.zeros(7, dtype=torch.float64)
 
     def _backward(self, batch: MicroBatch) -> torch.Tensor:
-        """Add the gradient of one micro batch; sums over its tokens of loss, ratio, gap, clipped, kl, and one."""
-        logprobs = self._engine(batch.prompt, batch.token_ids, batch.mask)
+        """Add the gradient of one micro batch; sums over its tokens of loss, ratio, gap, clipped, kl, entropy, one."""
+        logprobs, entropies = self._engine(batch.prompt, batch.token_ids, batch.mask)
         loss = micro_batch_loss(self._algorithm, logprobs, batch)
         self._engine.backward(loss.value * self.ranks.size)  # DeepSpeed averages over ranks; the loss is their sum
         gap = (logprobs.detach() - batch.behaviour).abs()
-        sums = (loss.value.detach(), loss.ratio.sum(), gap.sum(), loss.clipped.sum(), loss.kl.sum())
+        sums = (loss.value.detach(), *map(torch.sum, (loss.ratio, gap, loss.clipped, loss.kl, entropies)))
         return torch.stack([value.double().cpu() for value in (*sums, torch.tensor(logprobs.numel()))])
