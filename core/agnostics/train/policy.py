@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
@@ -13,6 +14,7 @@ from transformers import AutoModelForCausalLM
 
 from agnostics.algorithm import Algorithm
 from agnostics.algorithms.grpo import GRPO
+from agnostics.train import lora
 from agnostics.train.batch import Example, MicroBatch, by_size, spoken_logprobs, stack
 from agnostics.train.config import TrainConfig
 from agnostics.train.deep import initialise
@@ -45,7 +47,8 @@ class UpdateStats:
 class Policy:
     """A model with its optimizer, in one DeepSpeed engine on all `ranks`. `version` counts its updates.
 
-    An algorithm with a divergence needs `reference`, the folder of the model that it is from: a second one in memory.
+    An algorithm with a divergence needs `reference`, the folder of the model that it is from: a second one in memory,
+    or with adapters the same one with the adapters switched off.
     Every rank is given the same examples and gets the same answers; each passes its share through the model.
     """
 
@@ -60,8 +63,13 @@ class Policy:
     ) -> None:
         self.ranks = ranks
         self._settings, self._algorithm = settings, algorithm
-        self._engine: Any = initialise(self._scorer(folder, temperature), settings)
-        self._reference = self._scorer(reference, temperature).to(self._engine.device) if reference else None
+        model = self._load(folder)
+        if settings.lora_rank:
+            lora.adapt(model, settings)
+        self._engine: Any = initialise(TokenScorer(model, temperature), settings)
+        self._reference: Any = None
+        if reference and not settings.lora_rank:
+            self._reference = TokenScorer(self._load(reference), temperature).to(self._engine.device)
         self.version = 0
 
     def anchored(self, examples: Sequence[Example]) -> list[Example]:
@@ -69,8 +77,9 @@ class Policy:
         anchored = list(examples)
         if self._algorithm.correction_cap:
             anchored = [replace(example, old=values) for example, values in self._scored(self._engine, anchored)]
-        if self._reference is not None:
-            scored = self._scored(self._reference, anchored)
+        if self._algorithm.kl:
+            with self._as_it_began() as scorer:
+                scored = self._scored(scorer, anchored)
             anchored = [replace(example, reference=values) for example, values in scored]
         return anchored
 
@@ -99,13 +108,17 @@ class Policy:
         return fmean(distances) if distances else 0.0
 
     def weights(self) -> Iterator[tuple[str, torch.Tensor]]:
-        """Every weight by its name in the model's folder; those of ZeRO stage 3 are gathered one at a time."""
+        """Every weight by its name in the model's folder, with its adapter merged into it where it has one.
+
+        Those of ZeRO stage 3 are gathered one at a time.
+        """
         import deepspeed
 
-        for name, weight in self._engine.module.model.named_parameters():
-            with deepspeed.zero.GatheredParameters([weight], enabled=self._settings.zero_stage == 3):
-                data = weight.detach()
-                yield name, data.clone() if self._settings.zero_stage == 3 else data
+        partitioned = self._settings.zero_stage == 3
+        for weight in lora.weights_of(self._engine.module.model):
+            with deepspeed.zero.GatheredParameters(weight.parameters, enabled=partitioned):
+                data = weight.merged()
+                yield weight.name, data.clone() if partitioned else data
 
     def save_model(self, folder: Path) -> None:
         """Write the model into `folder` in Hugging Face's format."""
@@ -114,13 +127,22 @@ class Policy:
             self._engine.module.model.save_pretrained(folder, state_dict=weights)
 
     def save_state(self, folder: Path) -> None:
-        """Write what `restore` needs into `folder`: weights as they are trained, and the optimizer."""
-        client = {"version": self.version}
-        self._engine.save_checkpoint(str(folder), tag="state", client_state=client, save_latest=False)
+        """Write what `restore` needs into `folder`: weights as they are trained, and the optimizer.
+
+        With adapters, these and nothing else: they go with the model that the run began with.
+        """
+        self._engine.save_checkpoint(
+            str(folder),
+            tag="state",
+            client_state={"version": self.version},
+            save_latest=False,
+            exclude_frozen_parameters=self._settings.lora_rank > 0,
+        )
 
     def restore(self, folder: Path) -> None:
         """Take up weights and optimizer where `save_state` left them in `folder`."""
-        _, client = self._engine.load_checkpoint(str(folder), tag="state")
+        strict = self._settings.lora_rank == 0
+        _, client = self._engine.load_checkpoint(str(folder), tag="state", load_module_strict=strict)
         self.version = client["version"]
 
     def __enter__(self) -> Self:
@@ -129,9 +151,17 @@ class Policy:
     def __exit__(self, *exception: object) -> None:
         self._engine.destroy()
 
-    def _scorer(self, folder: Path, temperature: float) -> TokenScorer:
-        model = AutoModelForCausalLM.from_pretrained(folder, dtype=getattr(torch, self._settings.dtype))
-        return TokenScorer(model, temperature)
+    def _load(self, folder: Path) -> Any:
+        return AutoModelForCausalLM.from_pretrained(folder, dtype=getattr(torch, self._settings.dtype))
+
+    @contextmanager
+    def _as_it_began(self) -> Iterator[Any]:
+        """What scores as the model that the run began with."""
+        if self._reference is not None:
+            yield self._reference
+        else:
+            with lora.switched_off(self._engine.module.model):
+                yield self._engine
 
     def _scored(self, scorer: Any, examples: Sequence[Example]) -> list[tuple[Example, tuple[float, ...]]]:
         """Each example with the log-probabilities that `scorer` gives what the policy spoke."""
