@@ -66,7 +66,8 @@ class Policy:
         model = self._load(folder)
         if settings.lora_rank:
             lora.adapt(model, settings)
-        self._engine: Any = initialise(TokenScorer(model, temperature), settings)
+        scorer = TokenScorer(model, temperature, recompute=settings.activation_checkpointing)
+        self._engine: Any = initialise(scorer, settings)
         self._reference: Any = None
         if reference and not settings.lora_rank:
             self._reference = TokenScorer(self._load(reference), temperature).to(self._engine.device)
@@ -183,7 +184,8 @@ class Policy:
 
     def _chunks(self, examples: Sequence[Example]) -> list[list[Example]]:
         """The examples of each micro batch."""
-        return by_size(examples, self._settings.micro_batch_tokens)
+        settings = self._settings
+        return by_size(examples, settings.micro_batch_tokens, prompt_once=not settings.activation_checkpointing)
 
     def _share(self, chunks: Sequence[list[Example]]) -> Sequence[list[Example]]:
         """This rank's chunks, and idle ones where others have more.
