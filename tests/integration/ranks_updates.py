@@ -20,6 +20,7 @@ from agnostics.trajectory import Segment, Trajectory
 
 RATE = 1e-4
 WIDE_GSPO = replace(GSPO, clip_low=0.5, clip_high=0.8)
+DIVERGING = replace(GRPO, kl=0.1)
 CORRECTED = replace(GRPO, correction_cap=2.0, kl=0.1)
 CASES: list[tuple[str, Algorithm, dict[str, Any]]] = [
     *(
@@ -28,6 +29,8 @@ CASES: list[tuple[str, Algorithm, dict[str, Any]]] = [
         for algorithm in (GRPO, GSPO)
     ),
     ("corrected, stage 3", CORRECTED, {"zero_stage": 3}),
+    *((f"adapters, stage {stage}", DIVERGING, {"zero_stage": stage, "lora_rank": 4}) for stage in (1, 3)),
+    ("recomputed, stage 3", GRPO, {"zero_stage": 3, "activation_checkpointing": True}),
     *((f"bfloat16, stage {stage}", GRPO, {"zero_stage": stage, "dtype": "bfloat16"}) for stage in (1, 2, 3)),
 ]
 
