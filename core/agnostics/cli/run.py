@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from agnostics.cli.libraries import settle_libraries
 from agnostics.cli.output import print_json, words
-from agnostics.errors import MissingRequirement, UsageError, unknown
+from agnostics.errors import AgnosticsError, MissingRequirement, UsageError, unknown
 
 if TYPE_CHECKING:
     from agnostics.train.config import RunConfig
@@ -39,16 +40,37 @@ def command(config: Path | None, overrides: tuple[str, ...], resume: str | None,
     from agnostics.host import load_host
     from agnostics.train.config import load_config
     from agnostics.train.prepare import check
+    from agnostics.train.ranks import Untold, is_first
 
-    host = load_host()
-    folder = _run_folder(resume, config, load_config(None, overrides, options)) if resume else None
-    settings = load_config(folder / "config.toml" if folder else config, overrides, options)
-    if folder is None:
-        check(settings, host)
-    train = _import_training()
-    with ConsoleReporter.watching() as reporter:
-        summary: Summary = train(settings, host, reporter, folder)
-    return _conclude(summary, as_json)
+    try:
+        with _said_once():
+            host = load_host()
+            folder = _run_folder(resume, config, load_config(None, overrides, options)) if resume else None
+            settings = load_config(folder / "config.toml" if folder else config, overrides, options)
+            if folder is None:
+                check(settings, host)
+            train = _import_training()
+        with ConsoleReporter.watching() as reporter:
+            summary: Summary = train(settings, host, reporter, folder)
+    except Untold as error:
+        return error.exit_code
+    return _conclude(summary, as_json and is_first())
+
+
+@contextmanager
+def _said_once() -> Iterator[None]:
+    """What all ranks find out for themselves is said by the first; from here on the others are silent."""
+    from agnostics.train.ranks import Untold, is_first
+
+    if is_first():
+        yield
+        return
+    words.quiet = True
+    logging.disable()
+    try:
+        yield
+    except (AgnosticsError, KeyboardInterrupt) as error:
+        raise Untold(getattr(error, "exit_code", 130)) from error
 
 
 class ConsoleReporter:
@@ -134,7 +156,7 @@ def _conclude(summary: Summary, as_json: bool) -> int:
         return 130
     if as_json:
         print_json(summary.as_dict())
-    else:
+    elif not words.quiet:
         click.echo(_report(summary))
     return 0
 

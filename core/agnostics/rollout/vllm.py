@@ -119,4 +119,16 @@ def _start(settings: EngineSettings) -> Any:
         skip_tokenizer_init=True,
         disable_log_stats=True,
         use_tqdm_on_load=False,
+        distributed_executor_backend=_executor(),
     )
+
+
+def _executor() -> str | None:
+    """vLLM's way to hold one model of its own in each of several ranks, on this rank's device; None where it is alone.
+
+    The ranks' process group has to be there before vLLM starts: vLLM then makes groups of one rank in it.
+    """
+    import torch.distributed
+
+    several = torch.distributed.is_initialized() and torch.distributed.get_world_size() > 1
+    return "external_launcher" if several else None

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from agnostics.errors import AgnosticsError
@@ -14,11 +14,16 @@ from agnostics.language import Language
 from agnostics.rollout.engine import Answer, Engine, Prompt, Sampling, seed_for
 from agnostics.task import Task
 from agnostics.train.curriculum import Question
+from agnostics.train.interrupt import Interrupts
+from agnostics.train.ranks import ALONE, Ranks
 from agnostics.train.sampler import Sampler
 from agnostics.train.timeline import Timeline
 from agnostics.trajectory import Trajectory
 from agnostics.verification import Verification
 from agnostics.verify import Verifier
+
+Outcome = tuple[Answer, str, Verification]
+"""An answer as tokens and as text, and what became of its program."""
 
 _PATIENCE_S = 900.0
 """How long the verifier may take for the programs still outstanding; its own limits are far below."""
@@ -60,16 +65,21 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Workshop:
-    """What it takes to attempt a task: a sampler, a tokenizer, a language, a verifier."""
+    """What it takes to attempt a task: a sampler, a tokenizer, a language, a verifier; every rank has its own."""
 
     sampler: Sampler
     tokenizer: Any
     language: Language
     verifier: Verifier
     timeline: Timeline
+    ranks: Ranks = ALONE
+    interrupts: Interrupts = field(default_factory=Interrupts)
 
     def attempt(self, questions: Sequence[Question], samples: int, sampling: Sampling, seed: str) -> Round:
-        """Answer each question `samples` times and verify every answer. `seed` decides the tokens."""
+        """Answer each question `samples` times and verify every answer. `seed` decides the tokens.
+
+        Every rank attempts its share and returns all attempts.
+        """
         return self.begin(questions, samples, sampling, seed).result()
 
     def begin(self, questions: Sequence[Question], samples: int, sampling: Sampling, seed: str) -> Begun:
@@ -79,9 +89,15 @@ class Workshop:
     def answer(self, questions: Sequence[Question], sampling: Sampling, seed: str) -> list[Trajectory]:
         """One answer to each question, which is not verified."""
         prompts = [Prompt(question.prompt, seed_for(seed, question.task.id)) for question in questions]
-        ended: dict[int, Answer] = {}
-        self.sampler.wait(self.sampler.ask(prompts, sampling, ended.__setitem__), "answer")
-        return [ended[index].after(prompt) for index, prompt in enumerate(prompts)]
+        share, ended = self.ranks.share(prompts), dict[int, Answer]()
+        self.ranks.checked(lambda: self.wait(self.sampler.ask(share, sampling, ended.__setitem__)))
+        answers = self.ranks.joined_shares([ended[index] for index in range(len(share))])
+        return [answer.after(prompt) for prompt, answer in zip(prompts, answers, strict=True)]
+
+    def wait(self, sampled: Future[None]) -> None:
+        """Wait for answers; an interrupt ends it."""
+        with self.interrupts.allowed():
+            self.sampler.wait(sampled, "answer")
 
     def decode(self, answer: Answer) -> str:
         """An answer as text."""
@@ -97,53 +113,62 @@ class Workshop:
 
 
 @contextmanager
-def open_workshop(engine: Engine, tokenizer: Any, language: Language, verifier: Verifier) -> Iterator[Workshop]:
+def open_workshop(
+    engine: Engine,
+    tokenizer: Any,
+    language: Language,
+    verifier: Verifier,
+    ranks: Ranks = ALONE,
+    interrupts: Interrupts | None = None,
+) -> Iterator[Workshop]:
     """A workshop whose sampler drives `engine`."""
     timeline = Timeline()
     with Sampler(engine, timeline) as sampler:
-        yield Workshop(sampler, tokenizer, language, verifier, timeline)
+        yield Workshop(sampler, tokenizer, language, verifier, timeline, ranks, interrupts or Interrupts())
 
 
 class Begun:
-    """Attempts on their way: answers that are being sampled, programs that are being verified."""
+    """Attempts on their way: answers that are being sampled, programs that are being verified. A rank has its share."""
 
     def __init__(
         self, workshop: Workshop, questions: Sequence[Question], samples: int, sampling: Sampling, seed: str
     ) -> None:
-        self._workshop, self._questions, self._samples = workshop, questions, samples
-        self._prompts = [
-            Prompt(question.prompt, seed_for(seed, question.task.id, sample))
-            for question in questions
-            for sample in range(samples)
+        self._workshop, self._samples = workshop, samples
+        self._asked = [(question, sample) for question in questions for sample in range(samples)]
+        prompts = [
+            Prompt(question.prompt, seed_for(seed, question.task.id, sample)) for question, sample in self._asked
         ]
+        self._prompts, self._mine = prompts, workshop.ranks.share(range(len(prompts)))
         # Prompts of like length stand together, so that an engine which pads pads little.
-        self._order = sorted(range(len(self._prompts)), key=lambda index: len(self._prompts[index].token_ids))
+        self._order = sorted(self._mine, key=lambda index: len(prompts[index].token_ids))
         self._ended: dict[int, tuple[Answer, str, Future[Verification]]] = {}
         self._begun_s = self._sampled_s = time.monotonic()
-        self._done = workshop.sampler.ask([self._prompts[index] for index in self._order], sampling, self._answered)
+        self._sampled = workshop.sampler.ask([prompts[index] for index in self._order], sampling, self._answered)
 
     def result(self) -> Round:
-        """Wait until every answer is sampled and verified."""
-        self._workshop.sampler.wait(self._done, "answer")
-        groups = [self._group(place) for place in range(len(self._questions))]
+        """Wait until every answer is sampled and verified, on all ranks."""
+        ranks = self._workshop.ranks
+        outcomes = ranks.joined_shares(ranks.checked(self._outcomes))
+        attempts = [
+            Attempt(question.task, sample, outcome[0].after(prompt), *outcome)
+            for (question, sample), prompt, outcome in zip(self._asked, self._prompts, outcomes, strict=True)
+        ]
+        groups = [attempts[first : first + self._samples] for first in range(0, len(attempts), self._samples)]
         return Round(groups, self._sampled_s - self._begun_s, time.monotonic() - self._sampled_s)
+
+    def _outcomes(self) -> list[Outcome]:
+        """What comes of this rank's share."""
+        self._workshop.wait(self._sampled)
+        with self._workshop.interrupts.allowed():
+            mine = [self._ended[index] for index in self._mine]
+            return [(answer, text, _result(verdict, self._sampled_s)) for answer, text, verdict in mine]
 
     def _answered(self, place: int, answer: Answer) -> None:
         """Send an answer to the verifier as soon as it ends; called on the sampler's thread."""
         index = self._order[place]
         text = self._workshop.decode(answer)
-        verdict = self._workshop.submit(text, self._questions[index // self._samples].task)
-        self._ended[index] = (answer, text, verdict)
+        self._ended[index] = (answer, text, self._workshop.submit(text, self._asked[index][0].task))
         self._sampled_s = time.monotonic()
-
-    def _group(self, place: int) -> list[Attempt]:
-        first = place * self._samples
-        return [self._attempt(index, index - first) for index in range(first, first + self._samples)]
-
-    def _attempt(self, index: int, sample: int) -> Attempt:
-        answer, text, verdict = self._ended[index]
-        task, trajectory = self._questions[index // self._samples].task, answer.after(self._prompts[index])
-        return Attempt(task, sample, trajectory, answer, text, _result(verdict, self._sampled_s))
 
 
 def _result(verdict: Future[Verification], since: float) -> Verification:

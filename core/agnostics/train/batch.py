@@ -50,25 +50,33 @@ class MicroBatch:
         return MicroBatch(*(getattr(self, field.name).to(device) for field in fields(self)))
 
 
-def micro_batches(examples: Sequence[Example], max_tokens: int) -> Iterator[MicroBatch]:
-    """The examples as tensors, chunk by chunk; see `chunks`."""
-    return map(stack, chunks(examples, max_tokens))
+def by_size(examples: Sequence[Example], max_tokens: int, *, prompt_once: bool = True) -> list[list[Example]]:
+    """The `chunks` of the examples, the largest first: ranks that take turns get about as many tokens each."""
+    return sorted(chunks(examples, max_tokens, prompt_once=prompt_once), key=_tokens, reverse=True)
 
 
-def chunks(examples: Sequence[Example], max_tokens: int) -> Iterator[list[Example]]:
-    """The examples, by prompt and length, at most `max_tokens` tokens with padding (or one example) at a time."""
+def _tokens(chunk: Sequence[Example]) -> int:
+    return len(chunk[0].trajectory.prompt) + len(chunk) * max(map(_length, chunk))
+
+
+def chunks(examples: Sequence[Example], max_tokens: int, *, prompt_once: bool = True) -> Iterator[list[Example]]:
+    """The examples, by prompt and length, at most `max_tokens` tokens with padding (or one example) at a time.
+
+    The prompt counts once for all its answers, or for each of them.
+    """
     by_prompt = defaultdict[tuple[int, ...], list[Example]](list)
     for example in examples:
         by_prompt[example.trajectory.prompt].append(example)
     for prompt, siblings in by_prompt.items():
-        yield from _split(sorted(siblings, key=_length), max_tokens - len(prompt))
+        once, each = (len(prompt), 0) if prompt_once else (0, len(prompt))
+        yield from _split(sorted(siblings, key=_length), max_tokens - once, each)
 
 
-def _split(examples: Sequence[Example], max_tokens: int) -> Iterator[list[Example]]:
-    """The examples, which are sorted by length, as many at a time as `max_tokens` allows."""
+def _split(examples: Sequence[Example], max_tokens: int, extra: int) -> Iterator[list[Example]]:
+    """The examples, which are sorted by length, each with `extra` tokens, as many at a time as `max_tokens` allows."""
     chosen: list[Example] = []
     for example in examples:
-        if chosen and (len(chosen) + 1) * _length(example) > max_tokens:
+        if chosen and (len(chosen) + 1) * (_length(example) + extra) > max_tokens:
             yield chosen
             chosen = []
         chosen.append(example)

@@ -40,30 +40,27 @@ class Progress:
 def save(run_folder: Path, policy: Policy, tokenizer: Any, progress: Progress, keep: int = 1) -> Path:
     """Write the checkpoint of `progress.step`, then remove all but the last `keep` and the best; returns its folder.
 
-    It is written aside and renamed, so that a crash or a full disk leaves the last one intact. Raises AgnosticsError
-    where it cannot be written.
+    It is written aside and renamed, so that a crash or a full disk leaves the last one intact. Every rank writes its
+    part of the optimizer's state, the first all else. Raises AgnosticsError where it cannot be written.
     """
-    home = run_folder / "checkpoints"
+    home, ranks = run_folder / "checkpoints", policy.ranks
     folder, aside = home / f"step-{progress.step:06}", home / f".step-{progress.step:06}.part"
     older = [path for path in _all(run_folder) if path != folder]
-    shutil.rmtree(aside, ignore_errors=True)
     try:
+        ranks.agreed(lambda: _make_room(aside))
         _write(aside, policy, tokenizer, progress)
-        _seal(aside, run_folder.name)
-        shutil.rmtree(folder, ignore_errors=True)
-        aside.rename(folder)
+        ranks.agreed(lambda: _publish(aside, folder, ranks.size))
     except Exception as error:  # torch, safetensors and DeepSpeed each have an error of their own for a full disk
-        shutil.rmtree(aside, ignore_errors=True)
+        if ranks.first:
+            shutil.rmtree(aside, ignore_errors=True)
         kept = f"the last checkpoint, {older[-1]}, is intact" if older else "there is no earlier checkpoint"
         raise AgnosticsError(
             f"the checkpoint {folder} could not be written ({_line(error)}); {kept}; "
             f"make room, then: agn run --resume {run_folder.name}"
         ) from error
-    point_to_best(run_folder, progress)
-    best = (home / BEST).resolve()
-    for path in _all(run_folder)[:-keep]:
-        if path != best:
-            shutil.rmtree(path, ignore_errors=True)
+    if ranks.first:
+        point_to_best(run_folder, progress)
+        _remove_old(run_folder, keep)
     return folder
 
 
@@ -83,15 +80,15 @@ def is_there(run_folder: Path, step: int) -> bool:
     return any(path.name == f"step-{step:06}" for path in _all(run_folder))
 
 
-def last(run_folder: Path) -> Path | None:
+def last(run_folder: Path, ranks: int = 1) -> Path | None:
     """The folder of the last checkpoint, whole as it was written; None where there is none as yet.
 
-    Raises UsageError for one that is another run's, or that has changed since.
+    Raises UsageError for one that is another run's, that has changed since, or that other than `ranks` ranks wrote.
     """
     folders = _all(run_folder)
     if not folders:
         return None
-    _check(folders[-1], run_folder)
+    _check(folders[-1], run_folder, ranks)
     return folders[-1]
 
 
@@ -102,31 +99,55 @@ def restore(folder: Path, policy: Policy) -> Progress:
     return Progress(**json.loads((folder / "trainer" / "progress.json").read_text(encoding="utf-8")))
 
 
+def _make_room(aside: Path) -> None:
+    shutil.rmtree(aside, ignore_errors=True)
+    (aside / "trainer").mkdir(parents=True)
+
+
 def _write(folder: Path, policy: Policy, tokenizer: Any, progress: Progress) -> None:
     trainer = folder / "trainer"
-    trainer.mkdir(parents=True)
     policy.save_model(folder)
-    tokenizer.save_pretrained(folder)
+    if policy.ranks.first:
+        tokenizer.save_pretrained(folder)
+        torch.save(torch.get_rng_state(), trainer / "random.pt")
+        (trainer / "progress.json").write_text(json.dumps(asdict(progress)), encoding="utf-8")
     policy.save_state(trainer)
-    torch.save(torch.get_rng_state(), trainer / "random.pt")
-    (trainer / "progress.json").write_text(json.dumps(asdict(progress)), encoding="utf-8")
 
 
-def _seal(folder: Path, run: str) -> None:
-    """Write down whose checkpoint this is and what its files hold."""
+def _publish(aside: Path, folder: Path, ranks: int) -> None:
+    """Give a checkpoint that is whole its name."""
+    _seal(aside, folder.parents[1].name, ranks)
+    shutil.rmtree(folder, ignore_errors=True)
+    aside.rename(folder)
+
+
+def _seal(folder: Path, run: str, ranks: int) -> None:
+    """Write down whose checkpoint this is, how many ranks wrote it and what its files hold."""
     digests = {str(path.relative_to(folder)): _digest(path) for path in folder.rglob("*") if path.is_file()}
-    (folder / _MANIFEST).write_text(json.dumps({"run": run, "files": digests}), encoding="utf-8")
+    (folder / _MANIFEST).write_text(json.dumps({"run": run, "ranks": ranks, "files": digests}), encoding="utf-8")
 
 
-def _check(folder: Path, run_folder: Path) -> None:
+def _remove_old(run_folder: Path, keep: int) -> None:
+    best = (run_folder / "checkpoints" / BEST).resolve()
+    for path in _all(run_folder)[:-keep]:
+        if path != best:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _check(folder: Path, run_folder: Path, ranks: int) -> None:
     way_out = f"remove {folder} to go on from the checkpoint before it, or else from the beginning"
     try:
         manifest = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
-        run, files = manifest["run"], dict(manifest["files"])
+        run, wrote, files = manifest["run"], manifest["ranks"], dict(manifest["files"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UsageError(f"{folder} is no checkpoint of a run: its {_MANIFEST} cannot be read; {way_out}") from error
     if run != run_folder.name:
         raise UsageError(f"{folder} is a checkpoint of the run {run}; {way_out}")
+    if wrote != ranks:
+        raise UsageError(
+            f"{folder} holds the optimizer in {wrote} parts, one for each rank that wrote it, and cannot be taken up "
+            f"by {ranks}; go on with: torchrun --nproc-per-node {wrote} -m agnostics run --resume {run}"
+        )
     for name, digest in files.items():
         path = folder / name
         if not path.is_file() or _digest(path) != digest:

@@ -84,6 +84,14 @@ class TrainConfig(Frozen):
     """DeepSpeed's ZeRO stage."""
     dtype: Literal["float32", "bfloat16"] = "float32"
     """The type of the weights in the forward pass, in trainer and engine."""
+    lora_rank: Count = 0
+    """Above 0: adapters of this rank are trained (LoRA) in place of the weights; 0 trains all weights."""
+    lora_alpha: Positive = 32
+    """What an adapter's output is multiplied by, times its rank."""
+    lora_modules: Literal["all-linear"] | tuple[str, ...] = "all-linear"
+    """The layers that get an adapter: all linear ones but the head, or those whose names end so."""
+    activation_checkpointing: bool = False
+    """Compute activations again in the backward pass in place of keeping them: less memory, more time."""
     max_gap: Share | None = None
     """Stop where the engine's log-probabilities are further from the trainer's than this, in the mean; 0.001 in
     float32 and 0.05 in bfloat16 where it is not given."""

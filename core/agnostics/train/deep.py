@@ -18,10 +18,9 @@ from agnostics.train.config import TrainConfig
 def initialise(module: nn.Module, settings: TrainConfig) -> Any:
     """A DeepSpeed engine around `module` with AdamW. Gradients add up until its `step`, however many micro batches."""
     deepspeed = _import()
-    _join_process_group()
-    if os.environ["WORLD_SIZE"] == "1":
-        # Shared memory between processes, of which there is one: building it takes half a minute and a compiler.
-        deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
+    _need_process_group()
+    # Shared memory between ranks on a processor: building it takes half a minute and a compiler.
+    deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
     parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
     optimizer = torch.optim.AdamW(parameters, lr=settings.learning_rate, weight_decay=settings.weight_decay)
     return deepspeed.initialize(model=module, optimizer=optimizer, config=_config(settings))[0]
@@ -53,19 +52,14 @@ def _import() -> Any:
     return deepspeed
 
 
-def _join_process_group() -> None:
-    """Join the launcher's process group, or make one of this process alone, without a port or a file."""
-    alone = "MASTER_ADDR" not in os.environ
+def _need_process_group() -> None:
+    """The process group that the ranks have joined; or one of this process alone, without a port or a file."""
     for name, value in {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1"}.items():
         os.environ.setdefault(name, value)
-    if torch.distributed.is_initialized():
-        return
-    backend = "nccl" if torch.cuda.is_available() else "gloo"
-    if alone:
+    if not torch.distributed.is_initialized():
+        backend = "nccl" if torch.cuda.is_available() else "gloo"
         store = torch.distributed.HashStore()  # type: ignore[attr-defined]
         torch.distributed.init_process_group(backend, store=store, rank=0, world_size=1)
-    else:
-        torch.distributed.init_process_group(backend)
 
 
 def _config(settings: TrainConfig) -> dict[str, Any]:

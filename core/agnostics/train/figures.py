@@ -42,7 +42,10 @@ def figures_of(attempted: Round, groups: Sequence[Sequence[Judged]]) -> dict[str
 
 
 def figures_of_lessons(lessons: Lessons) -> dict[str, float]:
-    """What the updates of a step did; the entropy above and the ratio here are means over sampled tokens."""
+    """What the updates of a step did: means over the sampled tokens that they learnt from.
+
+    `policy_entropy` is the entropy of the whole distribution at each token, `entropy` above its estimate from samples.
+    """
     updates = lessons.updates
     if not updates:
         return {"updates": 0, "stale": lessons.stale}
@@ -53,5 +56,6 @@ def figures_of_lessons(lessons: Lessons) -> dict[str, float]:
         "ratio": fmean(update.ratio for update in updates),
         "clipped": fmean(update.clipped for update in updates),
         "kl": fmean(update.kl for update in updates),
+        "policy_entropy": fmean(update.entropy for update in updates),
         "gradient_norm": fmean(update.gradient_norm for update in updates),
     }

@@ -13,7 +13,8 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 class Interrupts:
     """While it is open, SIGINT and SIGTERM raise KeyboardInterrupt, or wait for the end of a `deferred` block.
 
-    Only the first does so: what follows it (the checkpoint) is not interrupted.
+    Only the first does so: what follows it (the checkpoint) is not interrupted. In a `held` block they wait for the
+    next `allowed` block: ranks, which have to be interrupted at the same place, agree there.
     """
 
     def __init__(self) -> None:
@@ -25,13 +26,30 @@ class Interrupts:
     @contextmanager
     def deferred(self) -> Iterator[None]:
         """A block that is finished before an interrupt takes effect."""
-        self._deferred = True
+        with self._set(deferred=True):
+            yield
+        self._raise_if_due()
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """A block in which interrupts take effect in `allowed` blocks only."""
+        with self._set(deferred=True):
+            yield
+
+    @contextmanager
+    def allowed(self) -> Iterator[None]:
+        """A block that an interrupt ends at once, even one that came before it."""
+        with self._set(deferred=False):
+            self._raise_if_due()
+            yield
+
+    @contextmanager
+    def _set(self, *, deferred: bool) -> Iterator[None]:
+        before, self._deferred = self._deferred, deferred
         try:
             yield
         finally:
-            self._deferred = False
-        if self._pending:
-            self._raise()
+            self._deferred = before
 
     def __enter__(self) -> Self:
         self._before = {number: signal.signal(number, self._handle) for number in _SIGNALS}
@@ -43,10 +61,9 @@ class Interrupts:
 
     def _handle(self, *_: object) -> None:
         self._pending = True
-        if not self._deferred:
-            self._raise()
+        self._raise_if_due()
 
-    def _raise(self) -> None:
-        if not self._raised:
+    def _raise_if_due(self) -> None:
+        if self._pending and not self._deferred and not self._raised:
             self._raised = True
             raise KeyboardInterrupt

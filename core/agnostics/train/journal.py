@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from agnostics.host import Host
-from agnostics.store import CompletionRecord, Recorder
+from agnostics.store import CompletionRecord
 from agnostics.train import checkpoint
 from agnostics.train.attempts import Attempt
+from agnostics.train.books import Ledger, Trace
 from agnostics.train.checkpoint import Progress
 from agnostics.train.heldout import Score, score
 from agnostics.train.loop import Groups, Trainer
 from agnostics.train.reckoning import Judged
 from agnostics.train.timeline import Span
-from agnostics.train.trace import TraceFile
 
 Phase = Literal["train", "eval_before", "eval_during", "eval_after"]
 Status = Literal["finished", "interrupted"]
@@ -76,8 +76,8 @@ class Journal:
     run: str
     folder: Path
     host: Host
-    recorder: Recorder
-    trace: TraceFile
+    recorder: Ledger
+    trace: Trace
     reporter: Reporter
     trainer: Trainer
     tokenizer: Any
@@ -120,7 +120,7 @@ class Journal:
                 self._advance(best_step=self.progress.step, best_pass_at_1=found.pass_at_1)
             self._advance(measured=self.progress.step)
             self.after = found if phase == "eval_after" else None
-        if phase == "eval_after":
+        if phase == "eval_after" and self.trainer.workshop.ranks.first:
             checkpoint.point_to_best(self.folder, self.progress)
         if found:
             self.reporter.score(phase, self.progress.step, found)

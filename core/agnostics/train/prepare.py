@@ -64,7 +64,8 @@ def prepare(config: RunConfig, host: Host, say: Callable[[str], None], resumed: 
     adapter, source = _training_data(config, host)
     train = list(adapter.tasks("train", source=source, seed=config.seed))
     test = _held_out(config, adapter, source)
-    folder = find_model(str(resumed)) if resumed else _model(config, language, host, say)
+    # A checkpoint of adapters goes with the model that they were put into; its own has them merged.
+    folder = find_model(str(resumed)) if resumed and not config.train.lora_rank else _model(config, language, host, say)
     tokenizer = load_tokenizer(folder)
     limit = _prompt_limit(config, folder)
     questions, left_out = ask_all(tokenizer, language, train, limit)

@@ -67,7 +67,8 @@ class Sampler:
     def load_weights(self, weights: Iterable[tuple[str, torch.Tensor]], version: int) -> None:
         """Go on with new weights; waits until they are in use. Raises what the engine raises."""
         done = Future[None]()
-        self._post(lambda: _settle(done, lambda: self._engine.load_weights(weights, version)))
+        gathered = list(weights)  # here: where ranks hold them in parts, they meet on this thread
+        self._post(lambda: _settle(done, lambda: self._engine.load_weights(gathered, version)))
         self.wait(done, "take up new weights")
 
     def drop(self) -> None:

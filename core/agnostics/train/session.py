@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import ExitStack, nullcontext
 from functools import partial
 from pathlib import Path
 
 from agnostics.errors import AgnosticsError
 from agnostics.host import Host
 from agnostics.rollout.engine import EngineSettings, open_engine
-from agnostics.store import Store, default_url
+from agnostics.store import default_url
 from agnostics.train import checkpoint
 from agnostics.train.attempts import open_workshop
+from agnostics.train.books import open_books
 from agnostics.train.checkpoint import Progress
 from agnostics.train.config import RunConfig, output_folder, to_toml
 from agnostics.train.curriculum import Question
@@ -23,38 +24,36 @@ from agnostics.train.loop import Trainer
 from agnostics.train.model import stop_ids
 from agnostics.train.policy import Policy
 from agnostics.train.prepare import Ingredients, prepare, resolve
+from agnostics.train.ranks import Ranks, joined
 from agnostics.train.reckoning import Judge
 from agnostics.train.sync import synchronise
-from agnostics.train.trace import TraceFile
 from agnostics.verify import Verifier
-
-FROM_THE_START = -1
-"""The step that a run is taken back to where it has no checkpoint of a step that is done."""
 
 
 def run(config: RunConfig, host: Host, reporter: Reporter, resume: Path | None = None) -> Summary:
     """Train as `config` says, or go on with the run in the folder `resume`, from its last checkpoint if it has one.
 
-    Ctrl-C and SIGTERM end it with a checkpoint, and the summary's status says so; before there is anything to keep
-    they raise KeyboardInterrupt. Raises AgnosticsError for expected failures; what was stored until then stays.
+    Where a launcher started several ranks, each of them calls this and the first keeps the books. Ctrl-C and SIGTERM
+    end it with a checkpoint, and the summary's status says so; before there is anything to keep they raise
+    KeyboardInterrupt. Raises AgnosticsError for expected failures; what was stored until then stays.
     """
-    with Interrupts() as interrupts, ExitStack() as resources:
-        start = checkpoint.last(resume) if resume else None
-        found = prepare(config, host, reporter.say, start)
+    with joined() as ranks, Interrupts() as interrupts, ExitStack() as resources:
+        start = ranks.agreed(lambda: checkpoint.last(resume, ranks.size)) if resume else None
+        found = ranks.in_turn(lambda: prepare(config, host, reporter.say, start))
         config = resolve(config, found, config.store or default_url(), output_folder(config))
-        store = resources.enter_context(Store.open(str(config.store)))
-        trainer = _open(resources, config, found, interrupts, reporter)
+        books = resources.enter_context(open_books(str(config.store), host, ranks))
+        trainer = _open(resources, config, found, ranks, interrupts, reporter)
         progress = _take_up(start, trainer) if start else Progress()
-        with _registered(store, host, config, found, resume, progress) as name:
-            folder = _folder(config, name)
-            with store.recorder(name) as recorder, TraceFile(folder / "trace.json") as trace:
-                url = str(store.engine.url)
+        with books.run(config, found.language, resume, progress) as name:
+            folder = ranks.agreed(lambda: _folder(config, name))
+            with books.ledger(name) as ledger, books.trace(folder) as trace:
                 journal = Journal(
-                    name, folder, host, recorder, trace, reporter, trainer, found.tokenizer, url, progress
+                    name, folder, books.host, ledger, trace, reporter, trainer, found.tokenizer, books.url, progress
                 )
-                status = _train(journal, trainer, found.held_out)
+                with interrupts.held() if ranks.size > 1 else nullcontext():
+                    status = _train(journal, trainer, found.held_out)
             summary = journal.summary(status)
-            store.finish_run(name, status, summary.as_dict())
+            books.finish(name, status, summary.as_dict())
         return summary
 
 
@@ -84,17 +83,24 @@ def _between_steps(journal: Journal, held_out: Sequence[Question], step: int) ->
 
 
 def _open(
-    resources: ExitStack, config: RunConfig, found: Ingredients, interrupts: Interrupts, reporter: Reporter
+    resources: ExitStack,
+    config: RunConfig,
+    found: Ingredients,
+    ranks: Ranks,
+    interrupts: Interrupts,
+    reporter: Reporter,
 ) -> Trainer:
     """Everything that training holds on to, until `resources` is closed."""
     reporter.say(f"loading {found.folder} into {config.rollout.engine} and DeepSpeed")
-    verifier = resources.enter_context(Verifier(sandbox=config.sandbox))
+    verifier = resources.enter_context(Verifier(config.sandbox, ranks.slots))
     engine = resources.enter_context(open_engine(config.rollout.engine, _engine_settings(config, found)))
     policy = resources.enter_context(
-        Policy(found.folder, config.train, config.rollout.temperature, found.algorithm, found.reference)
+        Policy(found.folder, config.train, config.rollout.temperature, found.algorithm, found.reference, ranks)
     )
     limit = config.rollout.max_new_tokens
-    workshop = resources.enter_context(open_workshop(engine, found.tokenizer, found.language, verifier))
+    workshop = resources.enter_context(
+        open_workshop(engine, found.tokenizer, found.language, verifier, ranks, interrupts)
+    )
     judge = Judge(found.reward, found.algorithm, limit, len(found.tokenizer))
     return Trainer(config, workshop, found.curriculum, judge, Teacher(policy, found.algorithm, limit), interrupts)
 
@@ -115,34 +121,6 @@ def _take_up(start: Path, trainer: Trainer) -> Progress:
     progress = checkpoint.restore(start, trainer.teacher.policy)
     synchronise(trainer.teacher.policy, trainer.workshop.sampler)
     return progress if progress.step else Progress(seconds=progress.seconds)  # a run at step 0 begins anew
-
-
-@contextmanager
-def _registered(
-    store: Store, host: Host, config: RunConfig, found: Ingredients, resume: Path | None, progress: Progress
-) -> Iterator[str]:
-    """The run's id, from the moment that the store knows of it; a run that fails is stored as failed."""
-    if resume:
-        name = resume.name
-        store.resume_run(name, progress.step or FROM_THE_START, measured=progress.measured == progress.step)
-    else:
-        name = store.start_run(
-            kind="train",
-            config={**config.model_dump(), "store": str(store.engine.url)},  # which hides a password
-            language=found.language,
-            model=config.model,
-            dataset=config.dataset,
-            seed=config.seed,
-        )
-    host.run_started(name)
-    try:
-        yield name
-    except BaseException as error:
-        with suppress(Exception):  # the first error is the one to report
-            store.finish_run(name, "failed", {"error": str(error)})
-        raise
-    finally:
-        host.run_finished(name)
 
 
 def _folder(config: RunConfig, name: str) -> Path:

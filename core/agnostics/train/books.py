@@ -1,0 +1,120 @@
+"""The books of a run: its entry in the results database, and what is written there. The first rank keeps them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from agnostics.host import Host
+from agnostics.language import Language
+from agnostics.plugin import Filter
+from agnostics.store import CompletionRecord, Store
+from agnostics.train.checkpoint import Progress
+from agnostics.train.config import RunConfig
+from agnostics.train.ranks import Ranks
+from agnostics.train.timeline import Span
+from agnostics.train.trace import TraceFile
+
+FROM_THE_START = -1
+"""The step that a run is taken back to where it has no checkpoint of a step that is done."""
+
+
+class Ledger(Protocol):
+    """Takes what happens in a run; see `agnostics.store.Recorder`."""
+
+    def completion(self, record: CompletionRecord) -> None:
+        """Store a completion with its outcome."""
+
+    def step(self, step: int, metrics: Mapping[str, float]) -> None:
+        """Store the figures of a step."""
+
+    def flush(self) -> None:
+        """Return when everything given so far is stored."""
+
+
+class Trace(Protocol):
+    """Takes the spans of a run's timeline; see `agnostics.train.trace.TraceFile`."""
+
+    def add(self, spans: Iterable[Span]) -> None:
+        """Write down spans that have ended."""
+
+
+class _Unwritten:
+    """What the other ranks give their records to."""
+
+    def completion(self, record: CompletionRecord) -> None: ...
+
+    def step(self, step: int, metrics: Mapping[str, float]) -> None: ...
+
+    def flush(self) -> None: ...
+
+    def add(self, spans: Iterable[Span]) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Books:
+    """The results database and the plugins, `host`, that are told of the run: on other ranks than the first, none."""
+
+    store: Store | None
+    host: Host
+    ranks: Ranks
+
+    @property
+    def url(self) -> str:
+        """The database's, without a password."""
+        return str(self.store.engine.url) if self.store else ""
+
+    @contextmanager
+    def run(self, config: RunConfig, language: Language, resume: Path | None, progress: Progress) -> Iterator[str]:
+        """The run's id, from the moment that the store knows of it; a run that fails is stored as failed."""
+        name = self.ranks.agreed(lambda: self._entered(config, language, resume, progress))
+        self.host.run_started(name)
+        try:
+            yield name
+        except BaseException as error:
+            with suppress(Exception):  # the first error is the one to report
+                self.finish(name, "failed", {"error": str(error)})
+            raise
+        finally:
+            self.host.run_finished(name)
+
+    def ledger(self, name: str) -> AbstractContextManager[Ledger]:
+        """Where the run's completions and figures go."""
+        return self.store.recorder(name) if self.store else nullcontext(_Unwritten())
+
+    def trace(self, folder: Path) -> AbstractContextManager[Trace]:
+        """Where the run's timeline goes: into its `folder`."""
+        return TraceFile(folder / "trace.json") if self.store else nullcontext(_Unwritten())
+
+    def finish(self, name: str, status: Literal["finished", "interrupted", "failed"], summary: dict[str, Any]) -> None:
+        """Store how the run ended."""
+        if self.store:
+            self.store.finish_run(name, status, summary)
+
+    def _entered(self, config: RunConfig, language: Language, resume: Path | None, progress: Progress) -> str:
+        assert self.store
+        if resume:
+            measured = progress.measured == progress.step
+            self.store.resume_run(resume.name, progress.step or FROM_THE_START, measured=measured)
+            return resume.name
+        return self.store.start_run(
+            kind="train",
+            config={**config.model_dump(), "store": self.url},
+            language=language,
+            model=config.model,
+            dataset=config.dataset,
+            seed=config.seed,
+        )
+
+
+@contextmanager
+def open_books(url: str, host: Host, ranks: Ranks) -> Iterator[Books]:
+    """The books in the database at `url`; the plugins of `host` are told too."""
+    if ranks.first:
+        with Store.open(url) as store:
+            yield Books(store, host, ranks)
+    else:
+        yield Books(None, Host((), Filter.from_environment()), ranks)

@@ -1,0 +1,154 @@
+"""Adapters in place of all weights: what moves, what the engine and a checkpoint get, and how a run goes on."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+import torch
+from agnostics.algorithm import Algorithm
+from agnostics.algorithms.grpo import GRPO
+from agnostics.errors import UsageError
+from agnostics.rollout.engine import EngineSettings, Prompt, Sampling, open_engine
+from agnostics.train import checkpoint
+from agnostics.train.batch import Example
+from agnostics.train.checkpoint import Progress
+from agnostics.train.config import TrainConfig
+from agnostics.train.model import load_tokenizer
+from agnostics.train.policy import Policy
+from agnostics.train.sync import synchronise
+from agnostics.trajectory import Segment, Trajectory
+from safetensors.torch import load_file
+
+pytestmark = pytest.mark.slow
+
+RATE, TEMPERATURE = 1e-2, 0.7
+PROMPTS = [Prompt(tuple(range(5, 15)), seed) for seed in range(6)]
+EXAMPLES = [
+    Example(Trajectory((5, 6, place % 3), (Segment.spoken([9, place], [-6.0] * 2, 0),)), 1.0, 0.1)
+    for place in range(20, 40)
+]
+AGN = [sys.executable, "-m", "agnostics"]
+
+
+@contextmanager
+def _policy(folder: Path, algorithm: Algorithm = GRPO, **settings: Any) -> Iterator[Policy]:
+    config = TrainConfig(lora_rank=4, **settings)
+    with Policy(folder, config, TEMPERATURE, algorithm, folder) as policy:
+        yield policy
+
+
+def _parameters(policy: Policy) -> dict[str, torch.Tensor]:
+    return {name: weight.detach().clone() for name, weight in policy._engine.module.model.named_parameters()}
+
+
+def _weights(policy: Policy) -> dict[str, torch.Tensor]:
+    return {name: weight.clone() for name, weight in policy.weights()}
+
+
+@pytest.mark.parametrize("tied", [True, False], ids=["tied", "untied"])
+def test_only_adapters_move_and_the_engine_gets_them_merged(tied: bool, tiny_model: Callable[..., Path]) -> None:
+    folder = tiny_model(tied=tied)
+    settings = EngineSettings(folder, (1,), max_length=128, max_running=8)
+    with open_engine("transformers", settings) as engine, _policy(folder) as policy:
+        before, folder_weights = _parameters(policy), load_file(folder / "model.safetensors")
+        assert _weights(policy).keys() == folder_weights.keys()
+        for _ in range(3):
+            policy.update(EXAMPLES, RATE)
+        moved = {name for name, weight in _parameters(policy).items() if not torch.equal(weight, before[name])}
+        assert moved == {name for name in before if "lora_" in name}
+        assert len(moved) == 2 * 2 * 7  # A and B in each of seven linear layers of both blocks
+        assert _gap(policy, engine) > 1e-2
+        synchronise(policy, engine)
+        assert _gap(policy, engine) < 1e-4
+        merged = _weights(policy)
+    changed = {name for name, weight in folder_weights.items() if not torch.equal(weight, merged[name])}
+    assert changed == {name for name in folder_weights if "_proj." in name}
+
+
+def _gap(policy: Policy, engine: Any) -> float:
+    answers = dict(engine.generate(PROMPTS, Sampling(TEMPERATURE, 16)))
+    return policy.gap([answers[place].after(prompt) for place, prompt in enumerate(PROMPTS)])
+
+
+@pytest.mark.parametrize("stage", [1, 2, 3])
+def test_a_checkpoint_is_a_plain_model_and_goes_on_exactly(
+    stage: Literal[1, 2, 3], tiny_model: Callable[..., Path], tmp_path: Path
+) -> None:
+    folder = tiny_model(tied=True)
+    trajectories = [example.trajectory for example in EXAMPLES]
+    with _policy(folder, zero_stage=stage) as policy:
+        policy.update(EXAMPLES, RATE)
+        saved = checkpoint.save(tmp_path, policy, load_tokenizer(folder), Progress(step=1))
+        merged, gap = _weights(policy), policy.gap(trajectories)
+        policy.update(EXAMPLES[:7], RATE)
+        expected = _weights(policy)
+    written = load_file(saved / "model.safetensors")
+    assert written.keys() == merged.keys()
+    assert all(torch.equal(written[name], merged[name]) for name in merged)
+    with Policy(saved, TrainConfig(), TEMPERATURE) as plain:  # through transformers
+        assert plain.gap(trajectories) == pytest.approx(gap, abs=1e-5)
+    with _policy(folder, zero_stage=stage) as policy:
+        assert checkpoint.restore(saved, policy) == Progress(step=1)
+        assert all(torch.equal(weight, merged[name]) for name, weight in _weights(policy).items())
+        policy.update(EXAMPLES[:7], RATE)
+        assert all(torch.equal(weight, expected[name]) for name, weight in _weights(policy).items())
+    state = sum(path.stat().st_size for path in (saved / "trainer" / "state").iterdir())
+    assert state < (saved / "model.safetensors").stat().st_size  # nothing but adapters
+
+
+def test_the_reference_is_the_model_with_its_adapters_off(tiny_model: Callable[..., Path]) -> None:
+    folder, diverging = tiny_model(tied=True), replace(GRPO, kl=0.1)
+    with Policy(folder, TrainConfig(), TEMPERATURE, diverging, folder) as whole:
+        expected = [example.reference for example in whole.anchored(EXAMPLES)]
+    with _policy(folder, diverging) as policy:
+        for _ in range(2):
+            policy.update(policy.anchored(EXAMPLES), RATE)
+        assert policy._reference is None
+        found = [example.reference for example in policy.anchored(EXAMPLES)]
+        assert policy.update(policy.anchored(EXAMPLES), RATE).kl > 1e-4
+    for one, other in zip(found, expected, strict=True):
+        assert one == pytest.approx(other, abs=1e-6)
+
+
+def test_layers_that_the_model_does_not_have_are_refused(tiny_model: Callable[..., Path]) -> None:
+    with pytest.raises(UsageError, match=r"train.lora_modules = \('proj_q',\)"):
+        Policy(tiny_model(tied=True), TrainConfig(lora_rank=4, lora_modules=("proj_q",)), TEMPERATURE)
+
+
+def test_a_run_with_adapters_resumes_to_the_same_losses(starter_model: Path, tmp_path: Path) -> None:
+    settings = ["rollout.engine=transformers", "rollout.prompts=2", "rollout.group=8", "rollout.max_new_tokens=48"]
+    settings += ["rollout.temperature=1.0", "train.learning_rate=1e-2", "train.warmup_epochs=0", "evaluation.tasks=0"]
+    settings += ["train.lora_rank=8", "train.kl=0.01", "checkpoint_every=1", "checkpoints=3"]
+    sets = [part for setting in [*settings, f"output={tmp_path / 'runs'}"] for part in ("--set", setting)]
+    run = _agn(tmp_path, "--model", str(starter_model), "--steps", "3", *sets)["run"]
+    figures = _figures(tmp_path, run)
+    assert max(value for _, name, value in figures if name == "kl") > 1e-6
+    for step in (2, 3):
+        shutil.rmtree(tmp_path / "runs" / run / "checkpoints" / f"step-{step:06}")
+    assert _agn(tmp_path, "--resume", run, "--set", f"output={tmp_path / 'runs'}")["steps"] == 3
+    assert _figures(tmp_path, run) == figures
+
+
+def _agn(home: Path, *words: str) -> dict[str, Any]:
+    command = [*AGN, "run", *words, "--sandbox", "bubblewrap", "--store", f"sqlite:///{home / 'agnostics.db'}"]
+    answer = subprocess.run([*command, "--json"], capture_output=True, text=True, timeout=240)
+    assert answer.returncode == 0, answer.stderr
+    summary: dict[str, Any] = json.loads(answer.stdout)
+    return summary
+
+
+def _figures(home: Path, run: str) -> list[Any]:
+    names = "name in ('loss', 'kl', 'ratio', 'gap', 'gradient_norm', 'policy_entropy', 'reward_mean')"
+    with sqlite3.connect(home / "agnostics.db") as database:
+        query = f"select step, name, value from step_metric where run_id = ? and {names} order by 1, 2"
+        return database.execute(query, (run,)).fetchall()
