@@ -88,12 +88,13 @@ class ConsoleReporter:
 
 
 def _line(step: int, steps: int, figures: Mapping[str, float]) -> str:
-    """A step in one line."""
+    """A step in one line, of some 110 columns."""
     return (
         f"step {step}/{steps}  pass {figures['pass_rate']:.2f}  reward {figures['reward_mean']:.2f}  "
         f"{figures['tokens_mean']:.0f} tokens  "
-        f"{figures['groups_without_signal']:.0f}/{figures['groups']:.0f} groups without signal  "
-        f"gap {figures['gap']:.1e}  {figures['seconds']:.1f} s"
+        f"{figures['groups_without_signal']:.0f}/{figures['groups']:.0f} groups silent  "
+        f"entropy {figures['entropy']:.2f}  gap {figures['gap']:.0e}  "
+        f"{figures['tokens_per_s']:.0f} tokens/s  {figures['seconds']:.1f} s"
     )
 
 
