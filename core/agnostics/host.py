@@ -21,10 +21,10 @@ import pluggy
 from agnostics import builtin, hookspecs, plugin
 from agnostics.algorithm import Algorithm
 from agnostics.dataset import Dataset
-from agnostics.errors import MissingRequirement, UsageError, unknown
+from agnostics.errors import MissingRequirement, UsageError, describe, unknown
 from agnostics.language import Language
 from agnostics.own import YamlPack, own_folder, own_packs
-from agnostics.plugin import Filter, PluginRecord, describe
+from agnostics.plugin import Filter, PluginRecord
 from agnostics.reward import RewardPolicy
 from agnostics.verification import Verification
 
