@@ -1,4 +1,4 @@
-"""The figures of a step, against counts by hand."""
+"""The figures of a step, against counts by hand, and their names against their descriptions."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from agnostics.reward import Accepted
 from agnostics.rollout.engine import Answer, Prompt
 from agnostics.task import Task, Test
 from agnostics.train.attempts import Attempt, Round
-from agnostics.train.figures import figures_of, figures_of_lessons
+from agnostics.train.figures import FIGURES, figures_of, figures_of_lessons
 from agnostics.train.lessons import Lessons
 from agnostics.train.policy import UpdateStats
 from agnostics.train.reckoning import Judge
+from agnostics.train.watching import meaning, shown
 from agnostics.trajectory import Segment, Trajectory
 from agnostics.verification import Verdict, Verification
 
@@ -63,3 +64,13 @@ def test_the_age_of_a_token_is_how_many_updates_came_since_and_only_spoken_ones_
     figures = figures_of_lessons(Lessons([update], 0, Counter({0: 6, 3: 2})))
     assert (figures["staleness_mean"], figures["staleness_max"], figures["clipped"]) == (0.75, 3, 0.25)
     assert figures_of_lessons(Lessons([], 4, Counter())) == {"updates": 0, "stale": 4}
+
+
+def test_every_figure_has_a_description_that_watchers_find() -> None:
+    update = UpdateStats(loss=0.5, ratio=1.0, gap=0.0, clipped=0.25, kl=0.0, gradient_norm=2.0)
+    made = _figures() | figures_of_lessons(Lessons([update], 0, Counter({0: 6})))
+    names = shown(made | {"eval_before_pass_at_1": 0.5, "eval_during_pass_at_1_low": 0.4})
+    assert [name for name in names if not meaning(name)] == []
+    assert {"train/pass_rate", "held_out/pass_at_1", "held_out/pass_at_1_low"} <= names.keys()
+    assert meaning("train/verdict_accepted") == FIGURES["verdict_VERDICT"]
+    assert meaning("train/something_else") == ""

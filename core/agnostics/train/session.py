@@ -6,11 +6,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from agnostics.errors import AgnosticsError
 from agnostics.host import Host
 from agnostics.rollout.engine import EngineSettings, open_engine
 from agnostics.store import Store, default_url
+from agnostics.store.database import reading
+from agnostics.store.steps import figures_by_step
 from agnostics.train import checkpoint
 from agnostics.train.attempts import Workshop
 from agnostics.train.checkpoint import Progress
@@ -25,7 +28,9 @@ from agnostics.train.policy import Policy
 from agnostics.train.prepare import Ingredients, prepare, resolve
 from agnostics.train.reckoning import Judge
 from agnostics.train.sync import synchronise
+from agnostics.train.watching import meaning, shown, watched
 from agnostics.verify import Verifier
+from agnostics.watcher import WatchedRun
 
 FROM_THE_START = -1
 """The step that a run is taken back to where it has no checkpoint of a step that is done."""
@@ -46,9 +51,11 @@ def run(config: RunConfig, host: Host, reporter: Reporter, resume: Path | None =
         progress = _take_up(start, trainer) if start else Progress()
         with _registered(store, host, config, found, resume, progress) as name:
             folder = _folder(config, name)
-            with store.recorder(name) as recorder:
+            seen = WatchedRun(name, folder, _public(config, store), _history(store, name), meaning)
+            with store.recorder(name) as recorder, watched(found.watchers, seen) as log:
+                where = str(store.engine.url)
                 journal = Journal(
-                    name, folder, host, recorder, reporter, trainer, found.tokenizer, str(store.engine.url), progress
+                    name, folder, host, recorder, log, reporter, trainer, found.tokenizer, where, progress
                 )
                 status = _train(journal, trainer, found.held_out)
             summary = journal.summary(status)
@@ -125,7 +132,7 @@ def _registered(
     else:
         name = store.start_run(
             kind="train",
-            config={**config.model_dump(), "store": str(store.engine.url)},  # which hides a password
+            config=_public(config, store),
             language=found.language,
             model=config.model,
             dataset=config.dataset,
@@ -140,6 +147,18 @@ def _registered(
         raise
     finally:
         host.run_finished(name)
+
+
+def _public(config: RunConfig, store: Store) -> dict[str, Any]:
+    """The configuration, with the store's address as it hides a password."""
+    return {**config.model_dump(), "store": str(store.engine.url)}
+
+
+def _history(store: Store, run: str) -> dict[int, dict[str, float]]:
+    """What a resumed run has done, as watchers see it."""
+    with reading(store.engine) as connection:
+        stored = figures_by_step(connection, run)
+    return {step: shown(figures) for step, figures in stored.items()}
 
 
 def _folder(config: RunConfig, name: str) -> Path:
