@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import json
 import os
 import secrets
 import shutil
@@ -102,6 +103,56 @@ def _record(
 def record() -> Callable[..., CompletionRecord]:
     """Makes the record of one completion; whatever is not said is ordinary."""
     return _record
+
+
+Figures = dict[tuple[int, str], float]
+
+
+@pytest.fixture
+def tensorboard_figures() -> Callable[[Path], Figures]:
+    """Reads what TensorBoard shows of the event files in a folder, by step and name."""
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    def read(folder: Path) -> Figures:
+        events = EventAccumulator(str(folder), size_guidance={"tensors": 0}).Reload()
+        tensors = {name: events.Tensors(name) for name in events.Tags()["tensors"]}
+        return {(e.step, name): e.tensor_proto.float_val[0] for name, found in tensors.items() for e in found}
+
+    return read
+
+
+@pytest.fixture
+def wandb_figures() -> Callable[[Path], Figures]:
+    """Reads what was logged into the file of a run in the W&B folder `folder`, by step and name."""
+    import wandb
+
+    def read(folder: Path) -> Figures:
+        wandb.teardown()  # which closes the file
+        (path,) = folder.glob("run-*.wandb")
+        found: Figures = {}
+        for record in _wandb_records(path.read_bytes()):
+            values = {item.nested_key[0]: json.loads(item.value_json) for item in record.history.item}
+            found |= {(values["step"], name): value for name, value in values.items() if "/" in name}
+        return found
+
+    return read
+
+
+def _wandb_records(data: bytes) -> Iterator[Any]:
+    """The records of a .wandb file, a LevelDB log: blocks of 32 KiB, fragments with checksum, length and kind."""
+    from wandb.proto.wandb_internal_pb2 import Record
+
+    place, whole = 7, b""
+    while place + 7 <= len(data):
+        if (room := 32768 - place % 32768) < 7:
+            place += room
+            continue
+        size, kind = int.from_bytes(data[place + 4 : place + 6], "little"), data[place + 6]
+        whole += data[place + 7 : place + 7 + size]
+        place += 7 + size
+        if kind in {1, 4}:  # whole, or the last fragment
+            yield Record.FromString(whole)
+            whole = b""
 
 
 PACKS = Path(__file__).parents[1] / "plugins"

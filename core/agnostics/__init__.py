@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from agnostics.reward import RewardPolicy
     from agnostics.task import Comparison, Limits, Task, Test
     from agnostics.verification import Verdict, Verification
+    from agnostics.watcher import WatchedRun, Watcher
 
 __all__ = [
     "Algorithm",
@@ -25,6 +26,8 @@ __all__ = [
     "Test",
     "Verdict",
     "Verification",
+    "WatchedRun",
+    "Watcher",
     "hookimpl",
 ]
 
@@ -39,6 +42,8 @@ _HOMES = {
     "Test": "task",
     "Verdict": "verification",
     "Verification": "verification",
+    "WatchedRun": "watcher",
+    "Watcher": "watcher",
     "hookimpl": "hookspecs",
 }
 

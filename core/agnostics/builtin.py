@@ -10,6 +10,9 @@ from agnostics.algorithms.grpo import GRPO
 from agnostics.algorithms.gspo import GSPO
 from agnostics.hookspecs import hookimpl
 from agnostics.reward import Accepted, RewardPolicy
+from agnostics.watcher import Watcher
+from agnostics.watchers.tensorboard import TensorBoard
+from agnostics.watchers.wandb import WeightsAndBiases
 
 
 @hookimpl
@@ -22,3 +25,9 @@ def agn_rewards() -> list[RewardPolicy]:
 def agn_algorithms() -> list[Algorithm]:
     """The paper's algorithm, and those it is compared with."""
     return [GRPO, DR_GRPO, DAPO, GSPO, CWM]
+
+
+@hookimpl
+def agn_watchers() -> list[Watcher]:
+    """What people watch training runs with."""
+    return [TensorBoard(), WeightsAndBiases()]

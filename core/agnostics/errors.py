@@ -30,3 +30,9 @@ def unknown(what: str, name: str, known: Iterable[str]) -> UsageError:
     close = difflib.get_close_matches(name, choices, n=1, cutoff=0.5)
     hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(choices) or 'none'}"
     return UsageError(f"unknown {what} {name!r}; {hint}")
+
+
+def describe(error: BaseException) -> str:
+    """An exception on one line."""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

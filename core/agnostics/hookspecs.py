@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from agnostics.language import Language
     from agnostics.reward import RewardPolicy
     from agnostics.verification import Verification
+    from agnostics.watcher import Watcher
 
 GROUP = "agnostics"
 HOOK_CONTRACT = 1
@@ -46,6 +47,11 @@ def agn_rewards() -> Iterable[RewardPolicy]:  # type: ignore[empty-body]
 @hookspec
 def agn_algorithms() -> Iterable[Algorithm]:  # type: ignore[empty-body]
     """The algorithms that this plugin provides."""
+
+
+@hookspec
+def agn_watchers() -> Iterable[Watcher]:  # type: ignore[empty-body]
+    """The watchers of runs that this plugin provides."""
 
 
 @hookspec

@@ -21,18 +21,19 @@ import pluggy
 from agnostics import builtin, hookspecs, plugin
 from agnostics.algorithm import Algorithm
 from agnostics.dataset import Dataset
-from agnostics.errors import MissingRequirement, UsageError, unknown
+from agnostics.errors import MissingRequirement, UsageError, describe, unknown
 from agnostics.language import Language
 from agnostics.own import YamlPack, own_folder, own_packs
-from agnostics.plugin import Filter, PluginRecord, describe
+from agnostics.plugin import Filter, PluginRecord
 from agnostics.reward import RewardPolicy
 from agnostics.verification import Verification
+from agnostics.watcher import Watcher
 
 if TYPE_CHECKING:
     import click
 
 log = logging.getLogger("agnostics")
-Named = TypeVar("Named", Language, Dataset, RewardPolicy, Algorithm)
+Named = TypeVar("Named", Language, Dataset, RewardPolicy, Algorithm, Watcher)
 
 
 class Host:
@@ -71,6 +72,10 @@ class Host:
         """The algorithms of all plugins by name."""
         return self._collect("agn_algorithms", Algorithm)
 
+    def watchers(self) -> dict[str, Watcher]:
+        """The watchers of all plugins by name."""
+        return self._collect("agn_watchers", Watcher)
+
     def language(self, name: str) -> Language:
         """The language called `name`, or the one in the YAML file `name`. Raises UsageError with the nearest name."""
         if name.endswith((".yaml", ".yml")):
@@ -98,6 +103,10 @@ class Host:
     def algorithm(self, name: str) -> Algorithm:
         """The algorithm called `name`. Raises UsageError with the nearest name."""
         return self._find("algorithm", name, self.algorithms())
+
+    def watcher(self, name: str) -> Watcher:
+        """The watcher called `name`. Raises UsageError with the nearest name."""
+        return self._find("watcher", name, self.watchers())
 
     def origin(self, language: str) -> str:
         """The distribution that provides `language`, with its version."""

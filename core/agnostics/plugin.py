@@ -11,7 +11,7 @@ from typing import Any, Literal
 import pluggy
 
 from agnostics import hookspecs
-from agnostics.errors import unknown
+from agnostics.errors import describe, unknown
 
 Status = Literal["active", "disabled", "failed"]
 
@@ -110,12 +110,6 @@ def register(manager: pluggy.PluginManager, name: str, plugin: Any) -> None:
         if manager.has_plugin(name):
             manager.unregister(name=name)
         raise RuntimeError(describe(error)) from error
-
-
-def describe(error: BaseException) -> str:
-    """An exception on one line."""
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def _names(value: str) -> frozenset[str]:

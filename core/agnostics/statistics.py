@@ -31,7 +31,7 @@ def bootstrap_interval(
     rng = random.Random(seed)
     means = sorted(fmean(rng.choices(per_task, k=len(per_task))) for _ in range(resamples))
     tail = (1.0 - level) / 2.0
-    return _quantile(means, tail), _quantile(means, 1.0 - tail)
+    return quantile(means, tail), quantile(means, 1.0 - tail)
 
 
 def wilson_interval(successes: int, n: int, *, level: float = 0.95) -> tuple[float, float]:
@@ -47,7 +47,7 @@ def wilson_interval(successes: int, n: int, *, level: float = 0.95) -> tuple[flo
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
-def _quantile(ordered: Sequence[float], share: float) -> float:
+def quantile(ordered: Sequence[float], share: float) -> float:
     """The value below which `share` of `ordered` lies, interpolated linearly."""
     position = share * (len(ordered) - 1)
     below = math.floor(position)

@@ -8,7 +8,18 @@ import sys
 
 import pytest
 
-HEAVY = ("torch", "vllm", "docker", "deepspeed", "transformers", "sqlalchemy", "alembic")
+HEAVY = (
+    "torch",
+    "vllm",
+    "docker",
+    "deepspeed",
+    "transformers",
+    "sqlalchemy",
+    "alembic",
+    "matplotlib",
+    "tensorboard",
+    "wandb",
+)
 
 
 def agn(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -18,7 +18,7 @@ import torch
 from agnostics.algorithm import Algorithm
 from agnostics.algorithms.grpo import GRPO
 from agnostics.errors import UsageError
-from agnostics.rollout.engine import EngineSettings, Prompt, Sampling, open_engine
+from agnostics.rollout.engine import EngineSettings, Prompt, Sampling, generate, open_engine
 from agnostics.train import checkpoint
 from agnostics.train.batch import Example
 from agnostics.train.checkpoint import Progress
@@ -76,7 +76,7 @@ def test_only_adapters_move_and_the_engine_gets_them_merged(tied: bool, tiny_mod
 
 
 def _gap(policy: Policy, engine: Any) -> float:
-    answers = dict(engine.generate(PROMPTS, Sampling(TEMPERATURE, 16)))
+    answers = dict(generate(engine, PROMPTS, Sampling(TEMPERATURE, 16)))
     return policy.gap([answers[place].after(prompt) for place, prompt in enumerate(PROMPTS)])
 
 

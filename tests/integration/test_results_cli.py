@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,9 +92,31 @@ def test_every_question_of_the_documentation_has_an_answer(agn: Agn, filled: tup
         assert bool(answer.stdout) == ("having count(*) <> m.value" not in sql), sql
 
 
+def test_plots_are_written_and_named(agn: Agn, filled: tuple[str, str], tmp_path: Path) -> None:
+    url, run = filled
+    drawn = agn("results", "plot", "last", run, "--format", "png", "--out", str(tmp_path / "plots"), "--store", url)
+    assert (drawn.returncode, drawn.stderr) == (0, "")
+    paths = [Path(line) for line in drawn.stdout.splitlines()]
+    assert sorted(paths) == sorted((tmp_path / "plots").iterdir())
+    assert tmp_path / "plots" / f"pass-at-1-{run}.png" in paths
+    again = agn("results", "--store", url, "plot", run, "--format", "png", "--out", str(tmp_path / "plots"), "--json")
+    assert json.loads(again.stdout) == [str(path) for path in paths]
+
+
+def test_plots_without_matplotlib_say_what_to_install(
+    agn: Agn, filled: tuple[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delitem(sys.modules, "agnostics.evaluate.plots", raising=False)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    answer = agn("results", "plot", "last", "--out", str(tmp_path / "plots"), "--store", filled[0])
+    assert (answer.returncode, answer.stdout) == (3, "")
+    assert answer.stderr == "agn: matplotlib is not installed; run: pip install 'agnostics[plot]'\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
+        (["results", "plot", "nope"], "agn: unknown run 'nope'"),
         (["results", "show", "nope"], "agn: unknown run 'nope'"),
         (["results", "query", "selec 1"], "agn: SQL: "),
         (["results", "query", "delete from run"], "agn: SQL: "),

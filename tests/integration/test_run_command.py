@@ -11,12 +11,15 @@ import subprocess
 import sys
 import time
 import tomllib
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from agnostics.train.watching import meaning, shown
 
+Figures = dict[tuple[int, str], float]
 AGN = [sys.executable, "-c", "from agnostics.cli import main; main()"]
 TINY = ["rollout.prompts=2", "rollout.group=4", "rollout.max_new_tokens=48", "train.learning_rate=1e-3"]
 HELD_OUT = ["evaluation.tasks=4", "evaluation.samples=2"]
@@ -82,11 +85,20 @@ def test_a_short_run_stores_all_it_did_and_its_configuration_repeats_it(
 
 
 @pytest.mark.slow
-def test_an_interrupted_run_resumes_to_where_an_uninterrupted_one_gets(starter_model: Path, tmp_path: Path) -> None:
+def test_an_interrupted_run_resumes_to_where_an_uninterrupted_one_gets(
+    starter_model: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    tensorboard_figures: Callable[[Path], Figures],
+    wandb_figures: Callable[[Path], Figures],
+) -> None:
+    """It is watched, too: what TensorBoard and Weights & Biases show in the end is what the store holds."""
+    monkeypatch.setenv("WANDB_MODE", "offline")
     words = ("--model", str(starter_model), "--steps", "5")
     settings = [*TINY, *HELD_OUT, "rollout.engine=transformers"]
     whole = _run(tmp_path, *words, settings=settings)
-    process = subprocess.Popen(_command(tmp_path, *words, settings=settings), stderr=subprocess.PIPE, text=True)
+    command = _command(tmp_path, *words, settings=[*settings, 'watch=["tensorboard", "wandb"]'])
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     said = []
     for line in process.stderr:
@@ -104,6 +116,17 @@ def test_an_interrupted_run_resumes_to_where_an_uninterrupted_one_gets(starter_m
     assert (resumed["run"], resumed["steps"], resumed["completions"]) == (run, 5, whole["completions"])
     assert _texts(tmp_path, run) == _texts(tmp_path, whole["run"])
     assert resumed["pass_at_1_before"] == whole["pass_at_1_before"]
+    stored = _figures(tmp_path, run)
+    assert {step for step, _ in stored} == set(range(6))
+    assert [name for _, name in stored if not meaning(name)] == []
+    assert wandb_figures(tmp_path / "runs" / run / "wandb" / "latest-run") == stored
+    assert tensorboard_figures(tmp_path / "runs" / run / "tensorboard") == pytest.approx(stored, rel=1e-6)  # float32
+
+
+def _figures(home: Path, run: str) -> Figures:
+    """The figures in the store, by step and the name by which they are watched."""
+    rows = _query(home, "select step, name, value from step_metric where run_id = ? and value is not null", run)
+    return {(step, watched): value for step, name, value in rows for watched in shown({name: value})}
 
 
 KILLS = 10
@@ -205,6 +228,7 @@ def test_a_checkpoint_that_changed_or_is_another_runs_is_refused(starter_model: 
         (("--dataset", "startr"), "unknown dataset 'startr'; did you mean 'starter'?"),
         (("--model", "startr"), "unknown model 'startr'; did you mean 'starter'?"),
         (("--model", "/"), "/ is not a model folder: it has no config.json"),
+        (("--set", 'watch=["tensorbord"]'), "unknown watcher 'tensorbord'; did you mean 'tensorboard'?"),
         (("--set", "train.clip=1"), "unknown key 'train.clip'; did you mean 'train.clip_"),
         (("--resume", "20200101-000000-aaaa"), "unknown run '20200101-000000-aaaa'"),
         (("nowhere.toml",), "nowhere.toml: no such configuration file"),
@@ -216,6 +240,16 @@ def test_bad_input_is_one_line_and_leaves_nothing(words: tuple[str, ...], messag
     assert answer.returncode == 2
     (line,) = answer.stderr.splitlines()
     assert message in line
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["tensorboard", "wandb"])
+def test_a_watcher_without_its_package_is_told_of_before_anything_is_done(name: str, tmp_path: Path) -> None:
+    missing = [sys.executable, "-c", f"import sys; sys.modules[{name!r}] = None; {AGN[-1]}"]
+    command = [*missing, *_command(tmp_path, settings=[f'watch=["{name}"]'])[len(AGN) :]]
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=tmp_path)
+    assert answer.returncode == 3
+    assert answer.stderr == f"agn: {name} is not installed; run: pip install 'agnostics[watch]'\n"
     assert list(tmp_path.iterdir()) == []
 
 

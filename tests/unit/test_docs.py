@@ -11,6 +11,7 @@ from agnostics import hookspecs
 from agnostics.language import Language
 from agnostics.testing.contract import PROGRAMS
 from agnostics.train.config import RunConfig
+from agnostics.train.figures import FIGURES
 from pydantic import BaseModel
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -25,8 +26,14 @@ def keys(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
 
 
 def test_every_setting_of_a_run_is_documented_and_no_other() -> None:
-    documented = re.findall(r"^\| `([a-z_.]+)` \|", (DOCS / "training.md").read_text(), re.MULTILINE)
+    section = (DOCS / "training.md").read_text().partition("## Settings")[2]
+    documented = re.findall(r"^\| `([a-z_.]+)` \|", section, re.MULTILINE)
     assert documented == list(keys(RunConfig))
+
+
+def test_every_figure_of_a_step_is_documented_as_the_code_describes_it() -> None:
+    section = (DOCS / "training.md").read_text().partition("| figure |")[2].partition("## ")[0]
+    assert dict(re.findall(r"^\| `(\w+)` \| (.*?) \|$", section, re.MULTILINE)) == FIGURES
 
 
 def test_every_hook_is_documented_with_its_arguments_and_no_other() -> None:

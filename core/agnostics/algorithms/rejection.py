@@ -30,6 +30,11 @@ def is_stale(trajectory: Trajectory, version: int, max_staleness: int) -> bool:
     return bool(trajectory.versions) and version - trajectory.versions[-1] > max_staleness
 
 
+def spoken_ages(trajectory: Trajectory, version: int) -> list[int]:
+    """How many updates behind `version` the policy was when it spoke each of its tokens: (N,)."""
+    return [version - then for then, bit in zip(trajectory.versions, trajectory.mask, strict=True) if bit]
+
+
 def is_gibberish(trajectory: Trajectory, vocabulary: int) -> bool:
     """Whether a token that the policy spoke is both rare, i > 0.75 |V|, and unlikely, log p < -log |V| - 2.
 

@@ -58,6 +58,7 @@ def _exercise(host: Host) -> None:
     host.datasets()
     host.rewards()
     host.algorithms()
+    host.watchers()
     host.add_commands(click.Group())
 
 

@@ -1,15 +1,17 @@
-"""`agn results`: which runs there are, how one went, and a person's own questions in SQL."""
+"""`agn results`: which runs there are, how one went, its curves, and a person's own questions in SQL."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from agnostics.cli.output import print_json, print_table, words
+from agnostics.errors import MissingRequirement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,8 +31,8 @@ _json = click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
 @_json
 @click.pass_context
 def command(context: click.Context, store: str | None, as_json: bool) -> None:
-    """Ask the results database: list runs, show one, or query it in SQL."""
-    context.default_map = {name: {"store": store, "as_json": as_json} for name in ("list", "show", "query")}
+    """Ask the results database: list runs, show one, plot some, or query it in SQL."""
+    context.default_map = {name: {"store": store, "as_json": as_json} for name in ("list", "show", "plot", "query")}
     if context.invoked_subcommand is None:
         context.invoke(list_command, store=store, as_json=as_json)
 
@@ -65,6 +67,31 @@ def show(run: str, store: str | None, as_json: bool) -> None:
         print_json(report.as_dict())
     else:
         print_report(report)
+
+
+@command.command()
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.option("--out", type=click.Path(path_type=Path), default=Path("plots"), show_default=True, help="A folder.")
+@click.option("--format", "kind", type=click.Choice(["png", "svg", "both"]), default="both", show_default=True)
+@_store
+@_json
+def plot(runs: tuple[str, ...], out: Path, kind: str, store: str | None, as_json: bool) -> None:
+    """Draw the curves of each RUN, and all of them side by side; prints the files that it writes."""
+    from agnostics.evaluate.curves import curves_of
+    from agnostics.store.queries import find_run
+
+    with _reading(store) as connection:
+        found = dict.fromkeys(find_run(connection, run) for run in runs)
+        curves = [curves_of(connection, run) for run in found]
+    try:
+        from agnostics.evaluate.plots import draw
+    except ModuleNotFoundError as error:
+        raise MissingRequirement(f"{error.name} is not installed; run: pip install 'agnostics[plot]'") from error
+    paths = draw(curves, out, ["png", "svg"] if kind == "both" else [kind])
+    if as_json:
+        print_json([str(path) for path in paths])
+        return
+    click.echo("\n".join(map(str, paths)))
 
 
 @command.command()

@@ -110,17 +110,18 @@ class ConsoleReporter:
 
 
 def _line(step: int, steps: int, figures: Mapping[str, float]) -> str:
-    """A step in one line."""
+    """A step in one line, of some 110 columns."""
     return (
         f"step {step}/{steps}  pass {figures['pass_rate']:.2f}  reward {figures['reward_mean']:.2f}  "
         f"{figures['tokens_mean']:.0f} tokens  "
-        f"{figures['groups_without_signal']:.0f}/{figures['groups']:.0f} groups without signal  "
-        f"{_gap(figures)}{figures['seconds']:.1f} s"
+        f"{figures['groups_without_signal']:.0f}/{figures['groups']:.0f} groups silent  "
+        f"entropy {figures['entropy']:.2f}  {_gap(figures)}"
+        f"{figures['tokens_per_s']:.0f} tokens/s  {figures['seconds']:.1f} s"
     )
 
 
 def _gap(figures: Mapping[str, float]) -> str:
-    return f"gap {figures['gap']:.1e}  " if "gap" in figures else ""
+    return f"gap {figures['gap']:.0e}  " if "gap" in figures else ""
 
 
 def _run_folder(resume: str, config: Path | None, settings: RunConfig) -> Path:

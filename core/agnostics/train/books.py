@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,11 +12,15 @@ from agnostics.host import Host
 from agnostics.language import Language
 from agnostics.plugin import Filter
 from agnostics.store import CompletionRecord, Store
+from agnostics.store.database import reading
+from agnostics.store.steps import figures_by_step
 from agnostics.train.checkpoint import Progress
 from agnostics.train.config import RunConfig
 from agnostics.train.ranks import Ranks
 from agnostics.train.timeline import Span
 from agnostics.train.trace import TraceFile
+from agnostics.train.watching import meaning, shown, watched
+from agnostics.watcher import Log, WatchedRun, Watcher
 
 FROM_THE_START = -1
 """The step that a run is taken back to where it has no checkpoint of a step that is done."""
@@ -89,6 +93,14 @@ class Books:
         """Where the run's timeline goes: into its `folder`."""
         return TraceFile(folder / "trace.json") if self.store else nullcontext(_Unwritten())
 
+    def watched(
+        self, watchers: Sequence[Watcher], config: RunConfig, name: str, folder: Path
+    ) -> AbstractContextManager[Log]:
+        """Where the run's figures go for whoever watches it."""
+        if not self.store:
+            return nullcontext(lambda *_: None)
+        return watched(watchers, WatchedRun(name, folder, self._public(config), self._history(name), meaning))
+
     def finish(self, name: str, status: Literal["finished", "interrupted", "failed"], summary: dict[str, Any]) -> None:
         """Store how the run ended."""
         if self.store:
@@ -102,12 +114,23 @@ class Books:
             return resume.name
         return self.store.start_run(
             kind="train",
-            config={**config.model_dump(), "store": self.url},
+            config=self._public(config),
             language=language,
             model=config.model,
             dataset=config.dataset,
             seed=config.seed,
         )
+
+    def _public(self, config: RunConfig) -> dict[str, Any]:
+        """The configuration, with the store's address as it hides a password."""
+        return {**config.model_dump(), "store": self.url}
+
+    def _history(self, name: str) -> dict[int, dict[str, float]]:
+        """What a resumed run has done, as watchers see it."""
+        assert self.store
+        with reading(self.store.engine) as connection:
+            stored = figures_by_step(connection, name)
+        return {step: shown(figures) for step, figures in stored.items()}
 
 
 @contextmanager

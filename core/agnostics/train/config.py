@@ -140,6 +140,8 @@ class RunConfig(Frozen):
     """The results database, as a SQLAlchemy URL; a SQLite file in the user's data folder where it is not given."""
     output: str | None = None
     """The folder of run folders; in the user's data folder where it is not given."""
+    watch: tuple[str, ...] = ()
+    """Where the figures of each step go besides the store: tensorboard, wandb, or what a plugin brings."""
     checkpoint_every: Positive = 20
     """Steps between checkpoints; the last step and an interrupted run leave one too."""
     checkpoints: Positive = 1

@@ -18,6 +18,7 @@ from agnostics.train.heldout import Score, score
 from agnostics.train.loop import Groups, Trainer
 from agnostics.train.reckoning import Judged
 from agnostics.train.timeline import Span
+from agnostics.watcher import Log
 
 Phase = Literal["train", "eval_before", "eval_during", "eval_after"]
 Status = Literal["finished", "interrupted"]
@@ -78,6 +79,7 @@ class Journal:
     host: Host
     recorder: Ledger
     trace: Trace
+    log: Log
     reporter: Reporter
     trainer: Trainer
     tokenizer: Any
@@ -91,7 +93,7 @@ class Journal:
         """Write down a training step, and what ended while it went on."""
         self._record(step, "train", groups)
         self.trace.add(spans)
-        self.recorder.step(step, figures)
+        self._note(step, figures)
         self.host.step_finished(self.run, figures)
         self._advance(step=step)
         self.reporter.step(step, self.trainer.steps, figures)
@@ -113,7 +115,7 @@ class Journal:
         found = score(groups, self.trainer.config.seed)
         with self.trainer.interrupts.deferred():
             self._record(self.progress.step, phase, [[Judged(attempt) for attempt in group] for group in groups])
-            self.recorder.step(self.progress.step, _figures(phase, groups, found))
+            self._note(self.progress.step, _figures(phase, groups, found))
             if phase == "eval_before":
                 self._advance(before=found and asdict(found))
             elif found and found.pass_at_1 > self.progress.best_pass_at_1:
@@ -157,6 +159,11 @@ class Journal:
             self.host.program_verified(self.run, judged.attempt.verification)
         self._advance(completions=self.progress.completions + sum(map(len, groups)))
 
+    def _note(self, step: int, figures: Mapping[str, float]) -> None:
+        """Write down figures, in the store and wherever else the run is watched."""
+        self.recorder.step(step, figures)
+        self.log(step, figures)
+
     def _advance(self, **changes: Any) -> None:
         now = time.monotonic()
         self.progress = replace(self.progress, seconds=self.progress.seconds + now - self._clock, **changes)
@@ -164,8 +171,11 @@ class Journal:
 
 
 def _figures(phase: Phase, groups: Sequence[Sequence[Attempt]], found: Score | None) -> dict[str, float]:
-    figures: dict[str, float] = {f"{phase}_completions": sum(map(len, groups))}
-    return figures | {f"{phase}_pass_at_1": found.pass_at_1} if found else figures
+    figures: dict[str, float] = {"completions": sum(map(len, groups))}
+    if found:
+        low, high = found.interval
+        figures |= {"pass_at_1": found.pass_at_1, "pass_at_1_low": low, "pass_at_1_high": high}
+    return {f"{phase}_{name}": value for name, value in figures.items()}
 
 
 def _completion(step: int, phase: Phase, judged: Judged) -> CompletionRecord:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from agnostics.algorithm import Algorithm
 from agnostics.algorithms.batches import batches_by_tokens
-from agnostics.algorithms.rejection import is_stale
+from agnostics.algorithms.rejection import is_stale, spoken_ages
 from agnostics.algorithms.weights import Totals, token_weights
 from agnostics.train.batch import Example
 from agnostics.train.policy import Policy, UpdateStats
@@ -16,10 +18,14 @@ from agnostics.train.reckoning import Judged, silent
 
 @dataclass(frozen=True, slots=True)
 class Lessons:
-    """What the updates of one step did. `stale` counts answers skipped for their age."""
+    """What the updates of one step did. `stale` counts answers skipped for their age.
+
+    `ages` counts the tokens that were learnt from, in each update, by how many updates old they were.
+    """
 
     updates: list[UpdateStats]
     stale: int
+    ages: Counter[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +40,14 @@ class Teacher:
         """Go through the groups `updates` times, at the learning rate `rate`; an update that holds nothing is none."""
         every = examples_of(groups, self.algorithm)
         fresh = self._anchored([example for example in every if not self._is_stale(example)])
-        done = list[UpdateStats]()
+        done, ages = list[UpdateStats](), Counter[int]()
         for _ in range(updates):
             for batch in self._batches(fresh):
                 weighed = [example for example in self._weighed(batch) if self._moves(example)]
                 if weighed:
+                    ages.update(chain.from_iterable(map(self._ages, weighed)))
                     done.append(self.policy.update(weighed, rate))
-        return Lessons(done, len(every) - len(fresh))
+        return Lessons(done, len(every) - len(fresh), ages)
 
     def _anchored(self, examples: Sequence[Example]) -> list[Example]:
         """What moves the policy with what it is compared with, then the rest, which only counts in the weights."""
@@ -52,6 +59,9 @@ class Teacher:
 
     def _is_stale(self, example: Example) -> bool:
         return is_stale(example.trajectory, self.policy.version, self.algorithm.max_staleness)
+
+    def _ages(self, example: Example) -> list[int]:
+        return spoken_ages(example.trajectory, self.policy.version)
 
     def _batches(self, examples: Sequence[Example]) -> Iterator[Sequence[Example]]:
         if not self.algorithm.batch_tokens:

@@ -12,7 +12,7 @@ from agnostics.rollout.engine import Sampling
 from agnostics.train.attempts import Attempt, Begun, Round, Workshop
 from agnostics.train.config import RunConfig
 from agnostics.train.curriculum import Curriculum, Question
-from agnostics.train.figures import figures_of, figures_of_lessons
+from agnostics.train.figures import figures_of, figures_of_lessons, figures_of_time
 from agnostics.train.interrupt import Interrupts
 from agnostics.train.lessons import Teacher
 from agnostics.train.reckoning import Judge, Judged, silent
@@ -62,7 +62,9 @@ class Trainer:
             with self.interrupts.deferred():
                 learned = self._update(step, groups)
                 spans, shares = self.workshop.timeline.close_window()
-                figures = figures_of(attempted, groups) | learned | shares | {"seconds": time.monotonic() - started}
+                sampled = figures_of(attempted, groups)
+                times = figures_of_time(time.monotonic() - started, shares, sampled["tokens"])
+                figures = sampled | learned | times
                 finished(step, groups, figures, spans)
             between(step)
 
@@ -106,7 +108,7 @@ class Trainer:
         started = time.monotonic()
         with timeline.during("training", f"update {step}"):
             lessons = self.teacher.teach(groups, settings.updates, rate)
-        gap = lessons.updates[0].gap if lessons.updates else policy.gap(_trajectories(groups)[:_PROBED])
+        gap = lessons.updates[0].gap if lessons.updates else self._gap(groups)
         gap = probed if gap is None else gap
         if gap is not None:
             check_gap(gap, settings.gap_bound)
@@ -122,6 +124,12 @@ class Trainer:
         settings = self.config.train
         warmup = settings.warmup_epochs * self.curriculum.steps_per_epoch
         return learning_rate_at(step, steps=self.steps, warmup=warmup, peak=settings.learning_rate)
+
+    def _gap(self, groups: Groups) -> float | None:
+        """The gap on a few answers, all from this version of the policy, of a batch that teaches nothing."""
+        policy = self.teacher.policy
+        own = [found for found in _trajectories(groups) if set(found.versions) == {policy.version}]
+        return policy.gap(own[:_PROBED]) if own else None
 
     def _probe(self, step: int, groups: Groups) -> float | None:
         """The gap on a few answers, now and then, where this version of the policy sampled nothing of the batch."""

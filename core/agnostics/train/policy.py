@@ -15,7 +15,7 @@ from transformers import AutoModelForCausalLM
 from agnostics.algorithm import Algorithm
 from agnostics.algorithms.grpo import GRPO
 from agnostics.train import lora
-from agnostics.train.batch import Example, MicroBatch, by_size, spoken_logprobs, spoken_versions, stack
+from agnostics.train.batch import Example, MicroBatch, by_size, spoken_logprobs, stack
 from agnostics.train.config import TrainConfig
 from agnostics.train.deep import initialise
 from agnostics.train.loss import micro_batch_loss
@@ -99,18 +99,15 @@ class Policy:
         ratio, clipped, kl, entropy = (value / tokens for value in sums)
         return UpdateStats(loss, ratio, gap / own if own else None, clipped, kl, entropy, float(norm or 0.0))
 
-    def gap(self, trajectories: Sequence[Trajectory]) -> float | None:
-        """The mean of |log-probability here - when sampled| over the tokens of this version in `trajectories`."""
+    def gap(self, trajectories: Sequence[Trajectory]) -> float:
+        """The mean of |log-probability here - log-probability when sampled| over the tokens of `trajectories`."""
         examples = [Example(trajectory, 0.0, 0.0) for trajectory in trajectories]
         distances = [
             abs(here - there)
             for example, values in self._scored(self._engine, examples)
-            for here, there, version in zip(
-                values, spoken_logprobs(example.trajectory), spoken_versions(example.trajectory), strict=True
-            )
-            if version == self.version
+            for here, there in zip(values, spoken_logprobs(example.trajectory), strict=True)
         ]
-        return fmean(distances) if distances else None
+        return fmean(distances) if distances else 0.0
 
     def weights(self) -> Iterator[tuple[str, torch.Tensor]]:
         """Every weight by its name in the model's folder, with its adapter merged into it where it has one.

@@ -19,6 +19,7 @@ from agnostics.train.config import RunConfig
 from agnostics.train.curriculum import Curriculum, Question, ask_all, in_turns
 from agnostics.train.model import find_model, load_tokenizer
 from agnostics.train.tuning import tuned, written_out
+from agnostics.watcher import Watcher
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,7 @@ class Ingredients:
     tokenizer: Any
     curriculum: Curriculum
     held_out: list[Question]
+    watchers: list[Watcher]
     steps: int
 
     @property
@@ -45,10 +47,14 @@ class Ingredients:
 
 
 def check(config: RunConfig, host: Host) -> None:
-    """Raise UsageError for a name that leads nowhere. It imports nothing heavy, so that the answer is quick."""
+    """Raise UsageError for a name that leads nowhere. It imports nothing heavy, so that the answer is quick.
+
+    Raises MissingRequirement where a watcher lacks its package.
+    """
     host.language(config.language)
     host.reward(config.reward)
     host.algorithm(config.algorithm)
+    _watchers(config, host)
     _training_data(config, host)
     if config.model != "starter":
         find_model(config.model)
@@ -57,8 +63,9 @@ def check(config: RunConfig, host: Host) -> None:
 def prepare(config: RunConfig, host: Host, say: Callable[[str], None], resumed: Path | None = None) -> Ingredients:
     """Find and check everything that `config` names; `resumed` is the model's folder in a run that goes on.
 
-    Raises UsageError for what is not there or not allowed.
+    Raises UsageError for what is not there or not allowed, MissingRequirement where a watcher lacks its package.
     """
+    watchers = _watchers(config, host)
     language, reward = host.language(config.language), host.reward(config.reward)
     algorithm = tuned(host.algorithm(config.algorithm), config)
     adapter, source = _training_data(config, host)
@@ -82,6 +89,7 @@ def prepare(config: RunConfig, host: Host, say: Callable[[str], None], resumed: 
         tokenizer=tokenizer,
         curriculum=curriculum,
         held_out=held_out,
+        watchers=watchers,
         steps=config.steps or curriculum.steps_per_epoch,
     )
 
@@ -94,6 +102,13 @@ def resolve(config: RunConfig, found: Ingredients, store: str, output: Path) -> 
     return whole.model_copy(
         update={**names, "train": train, "steps": found.steps, "store": store, "output": str(output)}
     )
+
+
+def _watchers(config: RunConfig, host: Host) -> list[Watcher]:
+    watchers = [host.watcher(name) for name in config.watch]
+    for watcher in watchers:
+        watcher.require()
+    return watchers
 
 
 def _training_data(config: RunConfig, host: Host) -> tuple[Dataset, str | None]:

@@ -46,9 +46,23 @@ def run(config: RunConfig, host: Host, reporter: Reporter, resume: Path | None =
         progress = _take_up(start, trainer) if start else Progress()
         with books.run(config, found.language, resume, progress) as name:
             folder = ranks.agreed(lambda: _folder(config, name))
-            with books.ledger(name) as ledger, books.trace(folder) as trace:
+            with (
+                books.ledger(name) as ledger,
+                books.trace(folder) as trace,
+                books.watched(found.watchers, config, name, folder) as log,
+            ):
                 journal = Journal(
-                    name, folder, books.host, ledger, trace, reporter, trainer, found.tokenizer, books.url, progress
+                    name,
+                    folder,
+                    books.host,
+                    ledger,
+                    trace,
+                    log,
+                    reporter,
+                    trainer,
+                    found.tokenizer,
+                    books.url,
+                    progress,
                 )
                 with interrupts.held() if ranks.size > 1 else nullcontext():
                     status = _train(journal, trainer, found.held_out)

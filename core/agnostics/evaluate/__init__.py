@@ -1,0 +1,1 @@
+"""What runs came to, read from the store."""

@@ -1,0 +1,1 @@
+"""The watchers that Agnostics brings along, a file each."""

@@ -1,0 +1,135 @@
+"""The curves of runs: what is drawn is what was stored, and any name can be drawn."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from agnostics.errors import AgnosticsError, UsageError
+from agnostics.evaluate.curves import Measured, curves_of, smoothed
+from agnostics.evaluate.plots import draw
+from agnostics.language import Language
+from agnostics.statistics import bootstrap_interval
+from agnostics.store import CompletionRecord, Store
+from agnostics.store.database import reading
+from agnostics.verification import Verdict
+from sqlalchemy import Connection
+
+ACCEPTED, WRONG, OURS = Verdict.ACCEPTED, Verdict.WRONG_ANSWER, Verdict.SANDBOX_ERROR
+HOSTILE = "models/<script>&amp;$x_1^{2}$\x1b[31m\n\N{PILE OF POO}"
+LONG = "org/small-model-" + "a" * 300
+Make = Callable[..., CompletionRecord]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(str(tmp_path / "results.db")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def connection(store: Store) -> Iterator[Connection]:
+    with reading(store.engine) as connection:
+        yield connection
+
+
+def _start(store: Store, lua: Language, model: str = "m") -> str:
+    return store.start_run(kind="train", config={}, language=lua, model=model, dataset="starter", seed=5)
+
+
+def _fill(store: Store, run: str, record: Make, steps: int) -> None:
+    """Step n has n programs accepted, one wrong and one of a failed sandbox; two held-out tasks every third step."""
+    with store.recorder(run) as recorder:
+        for step in range(steps + 1):
+            verdicts = [*[ACCEPTED] * step, WRONG, OURS] if step else []
+            for sample, verdict in enumerate(verdicts):
+                recorder.completion(record(verdict, step=step, sample=sample))
+            if step:
+                recorder.step(step, {"reward_mean": -0.5 * step, "tokens_mean": 10.0 + step})
+            if step % 3 == 0:
+                phase = "eval_during" if step else "eval_before"
+                for task, verdict in (("a", ACCEPTED), ("a", WRONG), ("b", ACCEPTED), ("b", OURS)):
+                    recorder.completion(record(verdict, step=step, phase=phase, task=task))
+
+
+def test_series_are_what_was_stored(store: Store, lua: Language, record: Make, connection: Connection) -> None:
+    run = _start(store, lua)
+    _fill(store, run, record, 4)
+    curves = curves_of(connection, run)
+    assert curves.run.run == run
+    assert curves.pass_rate == {step: step / (step + 1) for step in range(1, 5)}
+    assert curves.reward == {1: -0.5, 2: -1.0, 3: -1.5, 4: -2.0}
+    assert curves.length == {1: 11.0, 2: 12.0, 3: 13.0, 4: 14.0}
+    assert list(curves.shares) == [ACCEPTED, WRONG, OURS]
+    assert curves.shares[ACCEPTED] == {step: step / (step + 2) for step in range(1, 5)}
+    low, high = bootstrap_interval([0.5, 1.0], seed=5)
+    assert curves.held_out == {0: Measured(0.75, low, high), 3: Measured(0.75, low, high)}
+
+
+def test_smoothing_keeps_steps_and_takes_the_mean_around_each() -> None:
+    series = {step: float(step % 2) for step in range(3, 11)}
+    mean = smoothed(series)
+    assert list(mean) == list(series)
+    assert (mean[3], mean[6], mean[10]) == (pytest.approx(2 / 3), pytest.approx(0.4), pytest.approx(1 / 3))
+    assert smoothed({7: 0.5}) == {7: 0.5}
+
+
+def test_a_run_without_a_training_step_is_one_clear_line(store: Store, lua: Language, connection: Connection) -> None:
+    run = _start(store, lua)
+    with pytest.raises(UsageError, match=f"run {run} has no training step to draw"):
+        curves_of(connection, run)
+
+
+def _draw(connection: Connection, runs: Sequence[str], folder: Path) -> dict[str, Path]:
+    paths = draw([curves_of(connection, run) for run in runs], folder, ["png", "svg"])
+    assert sorted(paths) == sorted(folder.iterdir())
+    return {path.name: path for path in paths}
+
+
+def test_every_plot_is_a_picture_and_a_text_that_names_run_model_and_axes(
+    store: Store, lua: Language, record: Make, connection: Connection, tmp_path: Path
+) -> None:
+    runs = [_start(store, lua, model) for model in (LONG, HOSTILE)]
+    for run, steps in zip(runs, (7, 1), strict=True):
+        _fill(store, run, record, steps)
+    files = _draw(connection, runs, tmp_path / "new" / "plots")
+    shared = {"batch-pass-at-1", "held-out-pass-at-1", "reward", "length"}
+    own = {f"{name}-{run}" for run in runs for name in ("pass-at-1", "verdicts")}
+    assert files.keys() == {f"{name}.{ending}" for name in shared | own for ending in ("png", "svg")}
+    for name, path in files.items():
+        if path.suffix == ".png":
+            content = path.read_bytes()
+            assert content.startswith(b"\x89PNG\r\n\x1a\n")
+            assert struct.unpack(">II", content[16:24]) == (1200, 720), name
+        else:
+            text = _text(path)
+            assert "training step" in text
+            assert all((run in text) == (run in name or name.partition(".")[0] in shared) for run in runs), name
+    assert "small-model" in _text(files["reward.svg"])
+    assert "<script>&amp;$x_1^{2}$\N{REPLACEMENT CHARACTER}[31m" in _text(files[f"verdicts-{runs[1]}.svg"])
+
+
+def _text(path: Path) -> str:
+    return " ".join(ElementTree.parse(path).getroot().itertext())
+
+
+def test_the_same_runs_give_the_same_files(
+    store: Store, lua: Language, record: Make, connection: Connection, tmp_path: Path
+) -> None:
+    run = _start(store, lua)
+    _fill(store, run, record, 3)
+    first, second = (_draw(connection, [run], tmp_path / name) for name in ("a", "b"))
+    assert all(first[name].read_bytes() == second[name].read_bytes() for name in first)
+
+
+def test_a_folder_that_cannot_be_written_is_named(
+    store: Store, lua: Language, record: Make, connection: Connection, tmp_path: Path
+) -> None:
+    run = _start(store, lua)
+    _fill(store, run, record, 1)
+    (tmp_path / "file").touch()
+    with pytest.raises(AgnosticsError, match=r"/file/plots: Not a directory; name another folder with --out"):
+        draw([curves_of(connection, run)], tmp_path / "file" / "plots", ["png"])
