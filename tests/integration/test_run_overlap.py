@@ -39,12 +39,8 @@ def _stretches(events: list[dict[str, Any]], track: str) -> list[tuple[float, fl
     return union((event["ts"], event["ts"] + event["dur"]) for event in events if event.get("cat") == track)
 
 
-@pytest.mark.parametrize("engine", ["vllm", "transformers"])
-def test_a_run_samples_while_it_learns_and_resumes_after_an_interrupt(
-    engine: str, starter_model: Path, tmp_path: Path
-) -> None:
-    settings = [*SETTINGS, f"rollout.engine={engine}"]
-    command = _command(tmp_path, "--model", str(starter_model), "--steps", str(STEPS), settings=settings)
+def test_a_run_samples_while_it_learns_and_resumes_after_an_interrupt(starter_model: Path, tmp_path: Path) -> None:
+    command = _command(tmp_path, "--model", str(starter_model), "--steps", str(STEPS), settings=SETTINGS)
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     said = []
