@@ -59,7 +59,7 @@ def test_a_run_samples_while_it_learns_and_resumes_after_an_interrupt(starter_mo
     assert sum(count for distance, count in behind if distance) > 0
     assert sum(count for _, count in behind) == STEPS * 32
     gaps = [value for (value,) in _query(tmp_path, "select value from step_metric where name = 'gap'")]
-    assert len(gaps) == STEPS
+    assert gaps  # a batch that was sampled wholly by earlier versions has none
     assert max(gaps) < 1e-4
     for name in SHARES:
         values = [value for (value,) in _query(tmp_path, f"select value from step_metric where name = '{name}'")]
