@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from agnostics.reward import RewardPolicy
 from agnostics.task import Task
 from agnostics.train.config import RunConfig
 from agnostics.train.curriculum import Curriculum, Question, ask_all, in_turns
-from agnostics.train.model import find_model, load_tokenizer
+from agnostics.train.model import context_length, find_model, load_tokenizer
 from agnostics.train.tuning import tuned, written_out
 
 
@@ -46,12 +45,17 @@ class Ingredients:
 
 def check(config: RunConfig, host: Host) -> None:
     """Raise UsageError for a name that leads nowhere. It imports nothing heavy, so that the answer is quick."""
+    check_names(config, host)
+    if config.model != "starter":
+        find_model(config.model)
+
+
+def check_names(config: RunConfig, host: Host) -> None:
+    """Raise UsageError for a name that no plugin registered."""
     host.language(config.language)
     host.reward(config.reward)
     host.algorithm(config.algorithm)
-    _training_data(config, host)
-    if config.model != "starter":
-        find_model(config.model)
+    training_data(config, host)
 
 
 def prepare(config: RunConfig, host: Host, say: Callable[[str], None], resumed: Path | None = None) -> Ingredients:
@@ -61,12 +65,12 @@ def prepare(config: RunConfig, host: Host, say: Callable[[str], None], resumed: 
     """
     language, reward = host.language(config.language), host.reward(config.reward)
     algorithm = tuned(host.algorithm(config.algorithm), config)
-    adapter, source = _training_data(config, host)
+    adapter, source = training_data(config, host)
     train = list(adapter.tasks("train", source=source, seed=config.seed))
-    test = _held_out(config, adapter, source)
+    test = held_out_tasks(config, adapter, source)
     folder = find_model(str(resumed)) if resumed else _model(config, language, host, say)
     tokenizer = load_tokenizer(folder)
-    limit = _prompt_limit(config, folder)
+    limit = prompt_limit(config, folder)
     questions, left_out = ask_all(tokenizer, language, train, limit)
     if left_out:
         say(f"{left_out} of {len(train)} tasks are left out: their prompts have more than {limit} tokens")
@@ -95,7 +99,8 @@ def resolve(config: RunConfig, found: Ingredients, store: str, output: Path) -> 
     )
 
 
-def _training_data(config: RunConfig, host: Host) -> tuple[Dataset, str | None]:
+def training_data(config: RunConfig, host: Host) -> tuple[Dataset, str | None]:
+    """The data set's adapter and its source. Raises UsageError where there is none, or where training is forbidden."""
     adapter, source = host.dataset(config.dataset)
     if adapter.evaluation_only:
         raise UsageError(
@@ -104,7 +109,7 @@ def _training_data(config: RunConfig, host: Host) -> tuple[Dataset, str | None]:
     return adapter, source
 
 
-def _held_out(config: RunConfig, adapter: Dataset, source: str | None) -> list[Task]:
+def held_out_tasks(config: RunConfig, adapter: Dataset, source: str | None) -> list[Task]:
     """Some tasks of the held-out split, where the adapter has one: drawn from all of it, kinds in turn."""
     evaluation = config.evaluation
     if not evaluation.tasks or evaluation.split not in adapter.splits:
@@ -123,11 +128,13 @@ def _model(config: RunConfig, language: Language, host: Host, say: Callable[[str
     return bootstrap(language, dataset, seed=config.seed, sandbox=config.sandbox, progress=say)
 
 
-def _prompt_limit(config: RunConfig, folder: Path) -> int:
-    """The longest prompt that fits the configuration and leaves the model room to answer."""
+def prompt_limit(config: RunConfig, folder: Path) -> int:
+    """The longest prompt that fits the configuration and leaves the model in `folder` room to answer.
+
+    Raises UsageError where none does.
+    """
     rollout = config.rollout
-    settings = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    room = int(settings.get("max_position_embeddings", 1 << 30)) - rollout.max_new_tokens
+    room = context_length(folder) - rollout.max_new_tokens
     if room < 1:
         raise UsageError(
             f"rollout.max_new_tokens = {rollout.max_new_tokens} leaves no room for a prompt: "
