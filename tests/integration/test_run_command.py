@@ -264,9 +264,13 @@ def test_a_model_folder_is_checked_before_anything_is_loaded(tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_written_configuration_holds_every_setting(starter_model: Path, tmp_path: Path) -> None:
-    settings = [*TINY, "rollout.engine=transformers", "evaluation.tasks=0"]
-    summary = _run(tmp_path, "--model", str(starter_model), "--steps", "1", settings=settings)
+def test_a_run_does_what_its_plan_says_and_writes_every_setting_down(starter_model: Path, tmp_path: Path) -> None:
+    settings = [*TINY, *HELD_OUT, "rollout.engine=transformers", "evaluation.every=1"]
+    words = ("--model", str(starter_model), "--steps", "2")
+    plan = _run(tmp_path, *words, "--dry-run", settings=settings)
+    assert list(tmp_path.iterdir()) == []
+    summary = _run(tmp_path, *words, settings=settings)
+    assert plan["work"]["programs"] == summary["completions"] == 2 * 8 + 3 * 8
     written = tomllib.loads((tmp_path / "runs" / summary["run"] / "config.toml").read_text())
     assert written["model"] == str(starter_model)
     assert written["train"]["clip_low"] == 0.2

@@ -8,6 +8,7 @@ _ENVIRONMENT = {
     "TORCH_CPP_LOG_LEVEL": "ERROR",
     "TRANSFORMERS_VERBOSITY": "error",
     "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+    "HF_HUB_VERBOSITY": "error",
     "TOKENIZERS_PARALLELISM": "false",
     "OMP_WAIT_POLICY": "PASSIVE",  # threads that spin take the cores from the programs being verified
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from agnostics.cli.libraries import settle_libraries
 from agnostics.cli.output import print_json, words
+from agnostics.cli.plan import show_plan
 from agnostics.errors import AgnosticsError, MissingRequirement, UsageError, unknown
 
 if TYPE_CHECKING:
@@ -31,8 +33,16 @@ if TYPE_CHECKING:
 @click.option("--resume", metavar="RUN", help="Go on with a run: its id, or its folder.")
 @click.option("--sandbox", help="auto, docker, bubblewrap, process or ray://…")
 @click.option("--store", help="The results database, as a SQLAlchemy URL.")
+@click.option("--dry-run", is_flag=True, help="Print what the run would do and need, and start nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
-def command(config: Path | None, overrides: tuple[str, ...], resume: str | None, as_json: bool, **options: Any) -> int:
+def command(
+    config: Path | None,
+    overrides: tuple[str, ...],
+    resume: str | None,
+    dry_run: bool,
+    as_json: bool,
+    **options: Any,
+) -> int:
     """Train a model by running what it writes.
 
     CONFIG is a TOML file; without one the defaults are the paper's.
@@ -47,9 +57,12 @@ def command(config: Path | None, overrides: tuple[str, ...], resume: str | None,
             host = load_host()
             folder = _run_folder(resume, config, load_config(None, overrides, options)) if resume else None
             settings = load_config(folder / "config.toml" if folder else config, overrides, options)
+            if dry_run:
+                _import_training("plan")
+                return show_plan(settings, host, as_json)
             if folder is None:
                 check(settings, host)
-            train = _import_training()
+            train = _import_training("session").run
         with ConsoleReporter.watching() as reporter:
             summary: Summary = train(settings, host, reporter, folder)
     except Untold as error:
@@ -137,17 +150,17 @@ def _run_folder(resume: str, config: Path | None, settings: RunConfig) -> Path:
     raise unknown("run", resume, (path.parent.name for path in home.glob("*/config.toml")))
 
 
-def _import_training() -> Any:
-    """The training session, with the libraries below it told to keep quiet, and not to spin while they wait."""
+def _import_training(module: str) -> Any:
+    """A module of the trainer, with the libraries below it told to keep quiet, and not to spin while they wait."""
     settle_libraries()
     try:
         import transformers
 
-        from agnostics.train import session
+        imported = import_module(f"agnostics.train.{module}")
     except ModuleNotFoundError as error:
         raise MissingRequirement(f"{error.name} is not installed; run: pip install 'agnostics[train]'") from error
     transformers.logging.disable_progress_bar()
-    return session.run
+    return imported
 
 
 def _conclude(summary: Summary, as_json: bool) -> int:

@@ -48,7 +48,7 @@ def bootstrap(
             f"the language {language.name!r} has reference programs for {len(corpus.kinds)} kinds of task of "
             f"{dataset.name!r}, a starter model needs {FEWEST_KINDS}; name another model with --model"
         )
-    folder = _cache() / f"starter-{language.name}-{_digest(language, tasks, seed, settings)}"
+    folder = _folder(language, tasks, seed, settings)
     if not folder.is_dir():
         from agnostics.train.starter_check import pass_at_1
         from agnostics.train.starter_model import make_model
@@ -62,6 +62,12 @@ def bootstrap(
             (made / "starter.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
         progress(f"the starter model solves {start:.2f} of held-out tasks at the first attempt")
     return folder
+
+
+def starter_here(language: Language, dataset: Dataset, *, seed: int = 0) -> Path | None:
+    """The folder of the starter model for `language` where it is in the cache, else None."""
+    folder = _folder(language, list(dataset.tasks("train", seed=seed)), seed, DEFAULTS)
+    return folder if folder.is_dir() else None
 
 
 @contextmanager
@@ -91,9 +97,11 @@ def _held_out(language: Language, dataset: Dataset, seed: int) -> list[Task]:
     return list(islice(known, CHECKED_TASKS))
 
 
-def _cache() -> Path:
+def _folder(language: Language, tasks: Iterable[Task], seed: int, settings: StarterSettings) -> Path:
+    """Where the model is in the cache, or will be."""
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(home) / "agnostics" / "models"
+    name = f"starter-{language.name}-{_digest(language, tasks, seed, settings)}"
+    return Path(home) / "agnostics" / "models" / name
 
 
 def _digest(language: Language, tasks: Iterable[Task], seed: int, settings: StarterSettings) -> str:

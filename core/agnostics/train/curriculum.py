@@ -7,12 +7,16 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property, lru_cache
 from typing import Any
 
 from agnostics.errors import UsageError
 from agnostics.language import Language
 from agnostics.task import Task
+
+_DAY = date(2024, 7, 26)
+"""The date for templates that put one into the prompt (Llama 3.2, whose own default it is), so that prompts repeat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +28,10 @@ class Question:
 
 
 def ask(tokenizer: Any, language: Language, task: Task) -> Question:
-    """The question for `task`, through the tokenizer's chat template, with thinking off."""
+    """The question for `task`, through the tokenizer's chat template, with thinking off and always of one day."""
     message = {"role": "user", "content": language.prompt_for(task)}
     token_ids = tokenizer.apply_chat_template(
-        [message], add_generation_prompt=True, enable_thinking=False, return_dict=False
+        [message], add_generation_prompt=True, enable_thinking=False, strftime_now=_DAY.strftime, return_dict=False
     )
     return Question(task, tuple(token_ids))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from agnostics.reward import RewardPolicy
 from agnostics.task import Task
 from agnostics.train.config import RunConfig
 from agnostics.train.curriculum import Curriculum, Question, ask_all, in_turns
-from agnostics.train.model import find_model, load_tokenizer
+from agnostics.train.model import context_length, find_model, load_tokenizer
 from agnostics.train.tuning import tuned, written_out
 from agnostics.watcher import Watcher
 
@@ -51,13 +50,18 @@ def check(config: RunConfig, host: Host) -> None:
 
     Raises MissingRequirement where a watcher lacks its package.
     """
+    check_names(config, host)
+    _watchers(config, host)
+    if config.model != "starter":
+        find_model(config.model)
+
+
+def check_names(config: RunConfig, host: Host) -> None:
+    """Raise UsageError for a name that no plugin registered."""
     host.language(config.language)
     host.reward(config.reward)
     host.algorithm(config.algorithm)
-    _watchers(config, host)
-    _training_data(config, host)
-    if config.model != "starter":
-        find_model(config.model)
+    training_data(config, host)
 
 
 def prepare(config: RunConfig, host: Host, say: Callable[[str], None], resumed: Path | None = None) -> Ingredients:
@@ -68,13 +72,13 @@ def prepare(config: RunConfig, host: Host, say: Callable[[str], None], resumed: 
     watchers = _watchers(config, host)
     language, reward = host.language(config.language), host.reward(config.reward)
     algorithm = tuned(host.algorithm(config.algorithm), config)
-    adapter, source = _training_data(config, host)
+    adapter, source = training_data(config, host)
     train = list(adapter.tasks("train", source=source, seed=config.seed))
-    test = _held_out(config, adapter, source)
+    test = held_out_tasks(config, adapter, source)
     # A checkpoint of adapters goes with the model that they were put into; its own has them merged.
     folder = find_model(str(resumed)) if resumed and not config.train.lora_rank else _model(config, language, host, say)
     tokenizer = load_tokenizer(folder)
-    limit = _prompt_limit(config, folder)
+    limit = prompt_limit(config, folder)
     questions, left_out = ask_all(tokenizer, language, train, limit)
     if left_out:
         say(f"{left_out} of {len(train)} tasks are left out: their prompts have more than {limit} tokens")
@@ -111,7 +115,8 @@ def _watchers(config: RunConfig, host: Host) -> list[Watcher]:
     return watchers
 
 
-def _training_data(config: RunConfig, host: Host) -> tuple[Dataset, str | None]:
+def training_data(config: RunConfig, host: Host) -> tuple[Dataset, str | None]:
+    """The data set's adapter and its source. Raises UsageError where there is none, or where training is forbidden."""
     adapter, source = host.dataset(config.dataset)
     if adapter.evaluation_only:
         raise UsageError(
@@ -120,7 +125,7 @@ def _training_data(config: RunConfig, host: Host) -> tuple[Dataset, str | None]:
     return adapter, source
 
 
-def _held_out(config: RunConfig, adapter: Dataset, source: str | None) -> list[Task]:
+def held_out_tasks(config: RunConfig, adapter: Dataset, source: str | None) -> list[Task]:
     """Some tasks of the held-out split, where the adapter has one: drawn from all of it, kinds in turn."""
     evaluation = config.evaluation
     if not evaluation.tasks or evaluation.split not in adapter.splits:
@@ -139,11 +144,13 @@ def _model(config: RunConfig, language: Language, host: Host, say: Callable[[str
     return bootstrap(language, dataset, seed=config.seed, sandbox=config.sandbox, progress=say)
 
 
-def _prompt_limit(config: RunConfig, folder: Path) -> int:
-    """The longest prompt that fits the configuration and leaves the model room to answer."""
+def prompt_limit(config: RunConfig, folder: Path) -> int:
+    """The longest prompt that fits the configuration and leaves the model in `folder` room to answer.
+
+    Raises UsageError where none does.
+    """
     rollout = config.rollout
-    settings = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    room = int(settings.get("max_position_embeddings", 1 << 30)) - rollout.max_new_tokens
+    room = context_length(folder) - rollout.max_new_tokens
     if room < 1:
         raise UsageError(
             f"rollout.max_new_tokens = {rollout.max_new_tokens} leaves no room for a prompt: "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -68,12 +67,12 @@ class Source:
         from agnostics.rollout.engine import EngineSettings, Sampling, open_engine
         from agnostics.train.attempts import open_workshop
         from agnostics.train.curriculum import ask_all
-        from agnostics.train.model import load_tokenizer, stop_ids
+        from agnostics.train.model import context_length, load_tokenizer, stop_ids
         from agnostics.verify import Verifier
 
         folder = self._folder(language, host)
         tokenizer = load_tokenizer(folder)
-        context = _context(folder)
+        context = context_length(folder)
         new_tokens = min(NEW_TOKENS, context // 2)
         questions, _ = ask_all(tokenizer, language, tasks, context - new_tokens)
         longest = max(len(question.prompt) for question in questions)
@@ -109,9 +108,3 @@ def _stored(run: str, store: str | None, language: Language) -> list[Fault]:
                 f"run {line.run} is in {line.language}, not in {language.name}; agn results list shows all"
             )
         return faulty_programs(connection, line.run)
-
-
-def _context(folder: Path) -> int:
-    """How many tokens the model in `folder` holds."""
-    settings = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    return int(settings.get("max_position_embeddings", 1 << 30))

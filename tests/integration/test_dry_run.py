@@ -1,0 +1,308 @@
+"""`agn run --dry-run`: its figures are those of the real thing, and it leaves nothing behind."""
+
+from __future__ import annotations
+
+import gc
+import json
+import math
+import re
+import shutil
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+import torch
+from agnostics.cli import run as agn
+from agnostics.train.batch import Example, stack
+from agnostics.train.config import RunConfig, TrainConfig, load_config
+from agnostics.train.memory import kept_per_token, memory_of, shape_of
+from agnostics.train.policy import Policy
+from agnostics.train.scorer import TokenScorer
+from agnostics.trajectory import Segment, Trajectory
+from huggingface_hub import constants
+from safetensors import safe_open
+from transformers import AutoModelForCausalLM
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+NOWHERE = "http://127.0.0.1:9"
+MODELS = {
+    "Qwen/Qwen3-4B": {
+        "model_type": "qwen3",
+        "hidden_size": 2560,
+        "intermediate_size": 9728,
+        "num_hidden_layers": 36,
+        "num_attention_heads": 32,
+        "num_key_value_heads": 8,
+        "head_dim": 128,
+        "vocab_size": 151936,
+        "tie_word_embeddings": True,
+    },
+    "Qwen/Qwen3-8B": {
+        "model_type": "qwen3",
+        "hidden_size": 4096,
+        "intermediate_size": 12288,
+        "num_hidden_layers": 36,
+        "num_attention_heads": 32,
+        "num_key_value_heads": 8,
+        "head_dim": 128,
+        "vocab_size": 151936,
+        "tie_word_embeddings": False,
+    },
+    "deepseek-ai/deepseek-coder-6.7b-instruct": {
+        "model_type": "llama",
+        "hidden_size": 4096,
+        "intermediate_size": 11008,
+        "num_hidden_layers": 32,
+        "num_attention_heads": 32,
+        "num_key_value_heads": 32,
+        "vocab_size": 32256,
+        "tie_word_embeddings": False,
+    },
+    "microsoft/Phi-4-mini-instruct": {
+        "model_type": "phi3",
+        "hidden_size": 3072,
+        "intermediate_size": 8192,
+        "num_hidden_layers": 32,
+        "num_attention_heads": 24,
+        "num_key_value_heads": 8,
+        "vocab_size": 200064,
+        "tie_word_embeddings": True,
+        "pad_token_id": 199999,
+    },
+}
+"""What decides the memory of the paper's models, from the config.json of each on the hub."""
+PARAMETERS = [4_022_468_096, 8_190_735_360, 6_740_512_768, 3_836_021_760]
+
+
+Dry = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def dry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Dry:
+    """Runs `agn run --dry-run` in an empty home; gives the status, and what it says on stdout and stderr."""
+    for name in ("XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "HF_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words: str, hub: str = NOWHERE, sandbox: str = "bubblewrap") -> tuple[int, str, str]:
+        monkeypatch.setattr(constants, "ENDPOINT", hub)
+        status = agn(["run", *words, "--sandbox", sandbox, "--dry-run"])
+        return (status, *capsys.readouterr())
+
+    return run
+
+
+def _config_of(model: str, folder: Path) -> Path:
+    (folder / "config.json").write_text(json.dumps(MODELS[model]))
+    return folder
+
+
+@pytest.mark.parametrize(("model", "parameters"), list(zip(MODELS, PARAMETERS, strict=True)), ids=MODELS)
+def test_the_papers_models_have_as_many_parameters_as_they_say(model: str, parameters: int, tmp_path: Path) -> None:
+    assert shape_of(_config_of(model, tmp_path)).parameters == parameters
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*-*-*.toml")), ids=lambda path: path.stem)
+def test_an_example_needs_the_memory_that_it_says(path: Path, tmp_path: Path) -> None:
+    config = load_config(path, [], {})
+    shape, longest = shape_of(_config_of(config.model, tmp_path)), 2048 + 1024
+    said = re.findall(r"(\d+) GiB on (?:each of )?(\w+) device", path.read_text().replace("\n#", ""))
+    assert said
+    for gib, devices in said:
+        count = {"one": 1}.get(devices) or int(devices)
+        needed = memory_of(shape, config, longest, reference=False, stage=config.train.zero_stage, devices=count).total
+        assert int(gib) == round(needed / 2**30)
+
+
+def _held() -> int:
+    """Bytes of all tensors of floats; views and what shares memory count once."""
+    gc.collect()
+    tensors = [one for one in gc.get_objects() if isinstance(one, torch.Tensor) and one.is_floating_point()]
+    storages = {one.untyped_storage().data_ptr(): one.untyped_storage().nbytes() for one in tensors}
+    return sum(storages.values())
+
+
+def _example(prompt: int, answer: int) -> Example:
+    spoken = Segment.spoken([7 + place for place in range(answer)], [-6.0] * answer, 0)
+    return Example(Trajectory(tuple(range(5, 5 + prompt)), (spoken,)), 1.0, 0.01)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+@pytest.mark.parametrize("stage", [1, 2, 3])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_weights_gradients_and_optimizer_take_what_the_plan_says(
+    dtype: Literal["float32", "bfloat16"], stage: Literal[1, 2, 3], tiny_model: Callable[..., Path]
+) -> None:
+    folder, train = tiny_model(tied=True), TrainConfig(dtype=dtype, zero_stage=stage)
+    memory = memory_of(shape_of(folder), RunConfig(train=train), 64, reference=False, stage=stage, devices=1)
+    states, gradients = memory.weights + memory.optimizer, memory.gradients + memory.bucket
+    before = _held()
+    with Policy(folder, train, 0.7) as policy:
+        policy.update([_example(8, 8)], 1e-3)
+        kept = gradients if stage == 3 else 0  # DeepSpeed gives them back in the other stages
+        assert _held() - before == pytest.approx(states + kept, rel=1e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_activations_take_about_what_the_plan_says(
+    dtype: Literal["float32", "bfloat16"], tiny_model: Callable[..., Path]
+) -> None:
+    folder, example = tiny_model(tied=True), _example(8, 120)
+    model: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=getattr(torch, dtype))
+    weights = {weight.untyped_storage().data_ptr() for weight in model.parameters()}
+    batch, saved = stack([example] * 4), dict[int, torch.Tensor]()
+
+    def keep(tensor: torch.Tensor) -> torch.Tensor:
+        saved[tensor.untyped_storage().data_ptr()] = tensor
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        logprobs = TokenScorer(model, 0.7)(batch.prompt, batch.token_ids, batch.mask)
+    assert logprobs.requires_grad
+    kept = sum(one.untyped_storage().nbytes() for place, one in saved.items() if place not in weights)
+    planned = (8 + 4 * 120) * kept_per_token(shape_of(folder), 4 if dtype == "float32" else 2)
+    assert planned == pytest.approx(kept, rel=0.1)
+
+
+def _files(home: Path) -> list[Path]:
+    return [path for path in home.rglob("*") if path.is_file()]
+
+
+def _tasks(count: int) -> str:
+    """A file of tasks, every fourth of them held out."""
+    test = {"input": "1", "output": "2"}
+    tasks = [
+        {
+            "id": f"t{place}",
+            "statement": "Add one. " * (1 + place),
+            "tests": [test],
+            "split": ["train", "test"][place % 4 == 3],
+        }
+        for place in range(count)
+    ]
+    return "".join(json.dumps(task) + "\n" for task in tasks)
+
+
+def test_a_plan_of_a_model_that_is_here_is_whole_and_leaves_nothing(
+    starter_model: Path, tmp_path: Path, dry: Dry
+) -> None:
+    (tmp_path / "tasks.jsonl").write_text(_tasks(400))
+    settings = ["rollout.prompts=2", "rollout.group=4", "rollout.max_new_tokens=48", "rollout.max_prompt_tokens=1000"]
+    sets = [part for setting in [*settings, "evaluation.samples=3"] for part in ("--set", setting)]
+    store = ("--store", "postgresql://me:secret@host/results")
+    words = ("--model", str(starter_model), "--dataset", "tasks.jsonl", *store, *sets)
+    status, out, err = dry(*words, "--json")
+    assert (status, err) == (0, "")
+    plan = json.loads(out)
+    with safe_open(starter_model / "model.safetensors", "pt") as weights:
+        assert plan["parameters"] == sum(weights.get_tensor(name).numel() for name in weights.keys())  # noqa: SIM118
+    work = plan["work"]
+    assert work["tasks"] + work["left_out"] == 300
+    assert work["left_out"] > 0
+    assert 900 < work["longest_prompt"] <= 1000
+    assert work["steps"] == work["steps_per_epoch"] == math.ceil(work["tasks"] / 2)
+    assert (work["programs_per_step"], work["tokens_per_step"]) == (8, 8 * 48)
+    assert work["programs"] == work["steps"] * 8 + 2 * work["held_out"] * 3
+    assert (plan["fetched"], plan["missing"], plan["sandbox"]) == ([], [], "bubblewrap")
+    assert plan["memory"]["total"] == plan["memory_by_stage_and_devices"]["1"]["1"]
+    assert _files(tmp_path) == [tmp_path / "tasks.jsonl"]
+    _, shown, _ = dry(*words)
+    assert "secret" not in out + shown
+    assert f"{plan['parameters']:,} parameters in float32" in shown
+    assert f"{work['programs']:,} programs" in shown
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.toml")), ids=lambda path: path.stem)
+def test_an_example_is_planned_as_far_as_it_can_be_and_says_what_is_missing(
+    path: Path, tmp_path: Path, dry: Dry
+) -> None:
+    config = load_config(path, [], {})
+    status, out, err = dry(str(path), "--json")
+    plan = json.loads(out)
+    assert (plan["model"], plan["parameters"]) == (config.model, None)
+    assert plan["fetched"][0]["what"] == "model"
+    if config.dataset == "starter":
+        assert (status, err, plan["work"]["steps"]) == (0, "", 60)
+    else:
+        assert (status, err, plan["work"]) == (2, f"agn: {config.dataset}: no such file\n", None)
+        assert "without the network" in dry(str(path))[1]
+    assert _files(tmp_path) == []
+
+
+class _Hub(BaseHTTPRequestHandler):
+    """The Hugging Face hub, with one model in three files: its answers are those of the real one, made short."""
+
+    config = json.dumps(MODELS["Qwen/Qwen3-4B"]).encode()
+    sizes: Mapping[str, int] = {"config.json": len(config), "model.safetensors": 8_044_982_000, "model.bin": 1 << 40}
+
+    def do_GET(self) -> None:
+        files = [{"rfilename": name, "size": size} for name, size in self.sizes.items()]
+        answers = {
+            "/api/models/Qwen/Qwen3-4B?blobs=true": json.dumps({"id": "Qwen/Qwen3-4B", "siblings": files}).encode(),
+            "/Qwen/Qwen3-4B/resolve/main/config.json": self.config,
+        }
+        body = answers.get(self.path)
+        self.send_response(404 if body is None else 200)
+        self.end_headers()
+        self.wfile.write(body or b"Repository not found")
+
+    def log_message(self, format: str, *values: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def hub() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Hub) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join(timeout=10)
+
+
+def test_a_plan_asks_the_hub_what_a_model_is_and_downloads_nothing_of_it(hub: str, tmp_path: Path, dry: Dry) -> None:
+    (tmp_path / "tasks.jsonl").write_text(_tasks(8))
+    words = ("--dataset", "tasks.jsonl", "--set", "train.dtype=bfloat16", "--json")
+    _, out, _ = dry("--model", "Qwen/Qwen3-4B", *words, hub=hub)
+    plan = json.loads(out)
+    assert plan["parameters"] == PARAMETERS[0]
+    assert plan["fetched"][0]["size"] == _Hub.sizes["config.json"] + _Hub.sizes["model.safetensors"]
+    assert plan["memory"]["engine_weights"] == 2 * PARAMETERS[0]
+    assert (plan["work"]["tasks"], plan["work"]["left_out"]) == (6, None)
+    assert _files(tmp_path) == [tmp_path / "tasks.jsonl"]
+    status, _, err = dry("--model", "Qwen/Qwen3-4C", *words, hub=hub)
+    assert (status, len(err.splitlines())) == (2, 1)
+    assert "model 'Qwen/Qwen3-4C': no such folder, and the hub refuses it" in err
+
+
+def test_memory_that_holds_no_answer_is_said_before_the_run(starter_model: Path, tmp_path: Path, dry: Dry) -> None:
+    config = json.loads((starter_model / "config.json").read_text())
+    folder = tmp_path / "wide"
+    shutil.copytree(starter_model, folder)
+    heads = {"num_attention_heads": 4096, "num_key_value_heads": 4096}
+    (folder / "config.json").write_text(json.dumps({**config, **heads}))
+    (tmp_path / "tasks.jsonl").write_text(_tasks(8))
+    status, _, err = dry("--model", str(folder), "--dataset", "tasks.jsonl")
+    assert status == 2
+    assert "rollout.kv_cache_gib = 1 does not hold a prompt and its answer" in err
+
+
+def test_an_image_that_is_not_built_and_a_toolchain_that_is_not_here_are_said(tmp_path: Path, dry: Dry) -> None:
+    language = {"prompt": "Use Q.", "install": "apt-get install -y qi", "filename": "a.q", "execute": "qi-nowhere a.q"}
+    (tmp_path / "q.yaml").write_text(json.dumps(language))
+    (tmp_path / "tasks.jsonl").write_text(_tasks(8))
+    words = ("--model", "a/b", "--dataset", "tasks.jsonl", "--language", "q.yaml", "--json")
+    status, out, _ = dry(*words, sandbox="docker")
+    image = json.loads(out)["fetched"][1]
+    assert (status, image["what"], image["size"]) == (0, "image", None)
+    assert re.fullmatch(r"agnostics/q:\w+, built upon debian:trixie", image["where"])
+    status, out, err = dry(*words)
+    assert (status, json.loads(out)["sandbox"]) == (3, "bubblewrap")
+    assert err.startswith("agn: q needs qi-nowhere, which is not on this machine")
