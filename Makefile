@@ -5,7 +5,7 @@ AGN = $(VENV)/bin/agn
 .PHONY: run test bench lint fmt setup setup-test
 
 run: setup ; $(AGN) run examples/starter-lua.toml $(ARGS)
-test: setup-test lint ; $(VENV)/bin/pytest $(ARGS)
+test: setup-test lint ; scripts/test $(VENV)/bin $(ARGS)
 bench: setup-test ; $(VENV)/bin/python benchmarks/sandbox.py $(ARGS)
 lint: setup-test ; scripts/lint $(VENV)/bin
 fmt: setup-test ; $(VENV)/bin/ruff check --fix . ; $(VENV)/bin/ruff format .

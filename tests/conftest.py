@@ -1,4 +1,4 @@
-"""Real parts for the tests: databases (SQLite files, and a PostgreSQL server of our own) and sandboxes."""
+"""Real parts for the tests: databases (SQLite files, and a PostgreSQL server of our own), models and sandboxes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import os
 import secrets
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -153,6 +154,35 @@ def _wandb_records(data: bytes) -> Iterator[Any]:
         if kind in {1, 4}:  # whole, or the last fragment
             yield Record.FromString(whole)
             whole = b""
+
+
+@pytest.fixture(scope="session")
+def starter_model() -> Path:
+    """The folder of the starter model for Lua, as `agn model bootstrap` makes it."""
+    agn = [sys.executable, "-c", "from agnostics.cli import main; main()"]
+    command = [*agn, "model", "bootstrap", "--language", "lua", "--sandbox", "bubblewrap", "--json"]
+    answer = subprocess.run(command, check=True, capture_output=True, text=True, timeout=900)
+    return Path(json.loads(answer.stdout)["model"])
+
+
+@pytest.fixture(scope="session")
+def tiny_model(starter_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Makes folders of random small Qwen3 models with the starter's tokenizer."""
+
+    def make(*, tied: bool, vocabulary: int | None = None) -> Path:
+        import torch
+        from transformers import AutoConfig, AutoModelForCausalLM
+
+        folder = tmp_path_factory.mktemp("tiny")
+        shutil.copytree(starter_model, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.safetensors"))
+        config = AutoConfig.from_pretrained(starter_model, tie_word_embeddings=tied, num_hidden_layers=2)
+        config.vocab_size = vocabulary or config.vocab_size
+        config.layer_types = config.layer_types[:2]
+        torch.manual_seed(0)
+        AutoModelForCausalLM.from_config(config).save_pretrained(folder)
+        return folder
+
+    return make
 
 
 PACKS = Path(__file__).parents[1] / "plugins"

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import io
 import logging
 import os
 import re
 import shlex
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Callable
 
 from docker import DockerClient
 from docker.errors import APIError, ImageNotFound
 
-from agnostics.errors import AgnosticsError, MissingRequirement
+from agnostics.cache import one_at_a_time
+from agnostics.errors import MissingRequirement
 from agnostics.language import Language
 from agnostics.sandbox.base_image import Bases, find_base
 
@@ -30,8 +27,6 @@ Progress = Callable[[str], None]
 
 STEP_S = 1800
 """How long one step of a build may be silent."""
-LOCK_S = 3600
-"""How long to wait for another process that makes images."""
 
 
 def image_name(language: Language) -> str:
@@ -58,7 +53,7 @@ def ensure_image(client: DockerClient, language: Language, progress: Progress) -
     """
     if image := built_image(client, language):
         return image
-    with _one_at_a_time():
+    with one_at_a_time("images"):
         return built_image(client, language) or _make(client, language, bases_of(language), progress)
 
 
@@ -67,7 +62,7 @@ def rebuild_image(client: DockerClient, language: Language, bases: Bases, progre
 
     It takes the place of the one that was there. Raises as `ensure_image`.
     """
-    with _one_at_a_time():
+    with one_at_a_time("images"):
         return _make(client, language, bases, progress)
 
 
@@ -161,25 +156,3 @@ def _unbuilt(language: Language, reason: str, last: str) -> MissingRequirement:
         f"to see all of it, run: agn languages build {language.name}; without a network, build it on a machine that "
         f"has one and bring it: docker save {image_name(language)}, then docker load"
     )
-
-
-@contextmanager
-def _one_at_a_time() -> Iterator[None]:
-    """Hold the lock that every maker of images on this machine takes."""
-    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "agnostics"
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "images.lock").open("w") as lock:
-        deadline = time.monotonic() + LOCK_S
-        while not _locked(lock.fileno()):
-            if time.monotonic() > deadline:
-                raise AgnosticsError(f"another process has been making images for {LOCK_S} s; end it, then try again")
-            time.sleep(0.1)
-        yield
-
-
-def _locked(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

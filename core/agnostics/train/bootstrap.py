@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 
+from agnostics.cache import cache_folder, one_at_a_time
 from agnostics.dataset import Dataset
 from agnostics.errors import AgnosticsError, UsageError
 from agnostics.language import Language
@@ -49,18 +49,19 @@ def bootstrap(
             f"{dataset.name!r}, a starter model needs {FEWEST_KINDS}; name another model with --model"
         )
     folder = _folder(language, tasks, seed, settings)
-    if not folder.is_dir():
-        from agnostics.train.starter_check import pass_at_1
-        from agnostics.train.starter_model import make_model
+    with nullcontext() if folder.is_dir() else one_at_a_time("models"):
+        if not folder.is_dir():
+            from agnostics.train.starter_check import pass_at_1
+            from agnostics.train.starter_model import make_model
 
-        progress(f"making a starter model for {language.name}: {settings.steps} steps on {len(corpus.kinds)} kinds")
-        with _aside(folder) as made:
-            make_model(corpus, settings, seed, made, progress)
-            start = pass_at_1(made, language, _held_out(language, dataset, seed), CHECKED_SAMPLES, sandbox)
-            _check(start)
-            report = {"language": language.name, "seed": seed, "pass_at_1": start, **asdict(settings)}
-            (made / "starter.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-        progress(f"the starter model solves {start:.2f} of held-out tasks at the first attempt")
+            progress(f"making a starter model for {language.name}: {settings.steps} steps on {len(corpus.kinds)} kinds")
+            with _aside(folder) as made:
+                make_model(corpus, settings, seed, made, progress)
+                start = pass_at_1(made, language, _held_out(language, dataset, seed), CHECKED_SAMPLES, sandbox)
+                _check(start)
+                report = {"language": language.name, "seed": seed, "pass_at_1": start, **asdict(settings)}
+                (made / "starter.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+            progress(f"the starter model solves {start:.2f} of held-out tasks at the first attempt")
     return folder
 
 
@@ -99,9 +100,8 @@ def _held_out(language: Language, dataset: Dataset, seed: int) -> list[Task]:
 
 def _folder(language: Language, tasks: Iterable[Task], seed: int, settings: StarterSettings) -> Path:
     """Where the model is in the cache, or will be."""
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     name = f"starter-{language.name}-{_digest(language, tasks, seed, settings)}"
-    return Path(home) / "agnostics" / "models" / name
+    return cache_folder() / "models" / name
 
 
 def _digest(language: Language, tasks: Iterable[Task], seed: int, settings: StarterSettings) -> str:
