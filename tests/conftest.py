@@ -185,6 +185,19 @@ def tiny_model(starter_model: Path, tmp_path_factory: pytest.TempPathFactory) ->
     return make
 
 
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A Ray cluster of two nodes with a processor each, on this machine."""
+    from ray.cluster_utils import Cluster
+
+    node = {"num_cpus": 1, "object_store_memory": 80 << 20, "include_dashboard": False}
+    made = Cluster(initialize_head=True, head_node_args=node)
+    made.add_node(num_cpus=1, object_store_memory=80 << 20)
+    monkeypatch.setenv("RAY_ADDRESS", made.address)
+    yield made
+    made.shutdown()
+
+
 PACKS = Path(__file__).parents[1] / "plugins"
 SLOTS = 2
 

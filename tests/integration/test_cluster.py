@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -18,18 +17,6 @@ from agnostics.verify import Verifier
 pytestmark = pytest.mark.slow
 SANDBOX = "ray://auto/bubblewrap"
 ECHO = Task(id="echo", tests=(Test(input="7", output="7"),))
-
-
-@pytest.fixture
-def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    from ray.cluster_utils import Cluster
-
-    node = {"num_cpus": 1, "object_store_memory": 80 << 20, "include_dashboard": False}
-    made = Cluster(initialize_head=True, head_node_args=node)
-    made.add_node(num_cpus=1, object_store_memory=80 << 20)
-    monkeypatch.setenv("RAY_ADDRESS", made.address)
-    yield made
-    made.shutdown()
 
 
 @pytest.mark.usefixtures("cluster")

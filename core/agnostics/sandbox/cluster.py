@@ -6,8 +6,6 @@ Jobs travel in small batches of the same language. A node that dies takes nothin
 from __future__ import annotations
 
 import logging
-import os
-import socket
 import threading
 import time
 from collections import defaultdict, deque
@@ -21,6 +19,7 @@ from agnostics.errors import AgnosticsError, MissingRequirement
 from agnostics.language import Language
 from agnostics.sandbox.node import NodePool, Reply
 from agnostics.sandbox.protocol import Answer, Job
+from agnostics.sandbox.ray_connection import connect, what_ray_says
 from agnostics.sandbox.room import Room
 
 log = logging.getLogger("agnostics")
@@ -29,7 +28,6 @@ ATTEMPTS = 3
 """How often a job is sent to a node; each of the others died with it in hand."""
 START_S = 120
 """How long a node may take until its pool answers, and how long work waits for a node when all are gone."""
-KNOCK_S = 10
 LOOK_S = 5.0
 """How often the cluster is asked which nodes it has."""
 QUEUE_PER_SLOT = 64
@@ -79,7 +77,7 @@ class ClusterPool:
     """
 
     def __init__(self, address: str, mode: str = "auto", slots: int | None = None) -> None:
-        self._ray = _connect(address)
+        self._ray = _Ray(*connect(address))
         self._mode, self._slots = mode, slots
         self._nodes: dict[str, _Node] = {}
         self._refused: dict[str, str] = {}
@@ -200,13 +198,15 @@ class ClusterPool:
         if (name := next((name for name, known in self._nodes.items() if known is node), None)) is not None:
             del self._nodes[name]
             self._nodeless_since = time.monotonic()
-            log.warning("a node of the cluster is gone, its programs are run elsewhere: %s", _line(error))
+            log.warning("a node of the cluster is gone, its programs are run elsewhere: %s", what_ray_says(error))
         for ticket in reversed(tickets):
             ticket.attempts += 1
             if ticket.attempts < ATTEMPTS:
                 self._enqueue(ticket, first=True)
             else:
-                ticket.future.set_result(Answer(error=f"three nodes died: {_line(error)}", attempts=ticket.attempts))
+                ticket.future.set_result(
+                    Answer(error=f"three nodes died: {what_ray_says(error)}", attempts=ticket.attempts)
+                )
 
     def _give_up(self, reason: str, *, raised: bool = False) -> None:
         for queue in self._waiting.values():
@@ -234,7 +234,7 @@ class ClusterPool:
 class _Ray:
     """What is asked of Ray: which nodes there are, a pool on each, and its answers."""
 
-    def __init__(self, ray: Any, *, ours: bool) -> None:
+    def __init__(self, ray: Any, ours: bool) -> None:
         self._ray, self._ours = ray, ours
 
     def nodes(self) -> dict[str, int]:
@@ -255,7 +255,7 @@ class _Ray:
         try:
             return str(self._ray.get(pool.mode.remote(), timeout=timeout_s))
         except self._ray.exceptions.RayError as error:
-            raise AgnosticsError(_line(error)) from error
+            raise AgnosticsError(what_ray_says(error)) from error
 
     def ask(self, pool: Any, language: Language, jobs: list[Job]) -> Future[list[Reply]]:
         """Have a pool run jobs."""
@@ -274,37 +274,6 @@ class _Ray:
             self._ray.shutdown()
 
 
-def _connect(address: str) -> _Ray:
-    try:
-        import ray
-    except ImportError as error:
-        raise MissingRequirement("`ray` is not installed; run: pip install 'agnostics[ray]'") from error
-    if ray.is_initialized():
-        return _Ray(ray, ours=False)
-    try:
-        _knock(os.environ.get("RAY_ADDRESS", address) if address == "auto" else address)
-        ray.init(address=address, logging_level=logging.ERROR, log_to_driver=False)
-    except (OSError, RuntimeError, ValueError) as error:
-        raise MissingRequirement(
-            f"no Ray cluster answers at {address} ({_line(error)}); run: ray start --head"
-        ) from error
-    return _Ray(ray, ours=True)
-
-
-def _knock(address: str) -> None:
-    """Raise OSError where nobody listens at HOST:PORT; Ray itself would go on asking for minutes."""
-    host, colon, port = address.removeprefix("ray://").rpartition(":")
-    if colon:
-        socket.create_connection((host, int(port)), timeout=KNOCK_S).close()
-
-
 def _program_s(answer: Answer) -> float:
     runs = [*answer.tests, *([answer.compile] if answer.compile else [])]
     return sum(run.wall_ms for run in runs) / 1000
-
-
-def _line(error: BaseException) -> str:
-    """The first thing that an error says, on one line; of one that Ray carries, what it was caused by."""
-    cause = getattr(error, "cause", None)
-    text = str(cause if isinstance(cause, BaseException) else error)
-    return next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)[:300]

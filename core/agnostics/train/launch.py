@@ -1,0 +1,166 @@
+"""Ranks on the nodes of a Ray cluster: Ray places a process for each, as `torchrun` starts them on one machine."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from typing import Any, Literal
+
+from agnostics.errors import AgnosticsError, MissingRequirement
+from agnostics.sandbox.ray_connection import connected, what_ray_says
+
+PLACE_S = 120
+"""How long the cluster may take to find room for all ranks."""
+END_S = 120
+"""How long ranks may take to end once the first has."""
+_LOOK_S = 1.0
+
+Stream = Literal["stdout", "stderr"]
+Said = Callable[[Stream, str], None]
+"""Told of every line that a rank prints: the first on both streams, the others on stderr alone."""
+
+
+def launch(address: str, ranks: int, arguments: Sequence[str], said: Said) -> int:
+    """Run `agn` with `arguments` as `ranks` ranks on the nodes of the cluster at `address`; the first's exit status.
+
+    A rank has a GPU where the cluster has any, else a processor; they are spread over the nodes. Ctrl-C is passed on
+    to all of them. Raises MissingRequirement where the cluster has no room, AgnosticsError where a node is lost.
+    """
+    with connected(address) as ray, _placed(ray, ranks) as places, ThreadPoolExecutor(ranks) as threads:
+        environments = _environments(ray, places)
+        following = [
+            threads.submit(_follow, ray, place, arguments, environment, said)
+            for place, environment in zip(places, environments, strict=True)
+        ]
+        return _first_status(following, places)
+
+
+class RankProcess:
+    """The process of one rank, as a Ray actor on its node."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[str] | None = None
+
+    def node(self) -> tuple[str, str, int, bool]:
+        """The node's id and address, a port that is free there, and whether this rank has a GPU."""
+        import ray
+
+        with socket.socket() as free:
+            free.bind(("", 0))
+            port = int(free.getsockname()[1])
+        return ray.get_runtime_context().get_node_id(), ray.util.get_node_ip_address(), port, bool(ray.get_gpu_ids())
+
+    def run(self, arguments: Sequence[str], environment: Mapping[str, str]) -> Iterator[tuple[Stream, str] | int]:
+        """Run `agn`: the lines that it prints as they come, and its exit status at the end."""
+        first = environment["RANK"] == "0"
+        command = [sys.executable, "-m", "agnostics", *arguments]
+        everything = {**os.environ, **environment}
+        with (
+            tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as result,
+            subprocess.Popen(
+                command, env=everything, stdout=result, stderr=subprocess.PIPE, text=True, errors="replace"
+            ) as self._process,
+        ):
+            assert self._process.stderr
+            for line in self._process.stderr:
+                yield "stderr", line
+            status = self._process.wait(timeout=END_S)
+            result.seek(0)
+            for line in result if first else ():
+                yield "stdout", line
+            yield status
+
+    def signal(self, number: int) -> None:
+        """Pass a signal on."""
+        if self._process:
+            self._process.send_signal(number)
+
+
+@contextmanager
+def _placed(ray: Any, ranks: int) -> Iterator[list[Any]]:
+    """An actor for each rank, spread over the nodes; at the end nothing of them is left."""
+    from ray.util.placement_group import placement_group, remove_placement_group
+    from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
+
+    needs = {"CPU": 1.0, **({"GPU": 1.0} if ray.cluster_resources().get("GPU") else {})}
+    group = placement_group([needs] * ranks, strategy="SPREAD")
+    try:
+        if not group.wait(timeout_seconds=PLACE_S):
+            raise MissingRequirement(f"the cluster has no room for {ranks} ranks of {needs}; see: ray status")
+        made = ray.remote(RankProcess)
+        yield [
+            made.options(
+                num_cpus=1,
+                num_gpus=needs.get("GPU", 0),
+                max_concurrency=2,
+                scheduling_strategy=PlacementGroupSchedulingStrategy(group, placement_group_bundle_index=rank),
+            ).remote()
+            for rank in range(ranks)
+        ]
+    finally:
+        remove_placement_group(group)  # which ends its actors
+
+
+def _environments(ray: Any, places: Sequence[Any]) -> list[dict[str, str]]:
+    """What each rank is told, by the names that `torchrun` uses."""
+    nodes = ray.get([place.node.remote() for place in places], timeout=PLACE_S)
+    on_node = Counter(node for node, *_ in nodes)
+    seen = Counter[str]()
+    _, address, port, _ = nodes[0]
+    environments = []
+    for rank, (node, _, _, has_gpu) in enumerate(nodes):
+        environments.append(
+            {
+                "RANK": str(rank),
+                "WORLD_SIZE": str(len(places)),
+                # Ray shows each rank its own GPU alone, which is then the first.
+                "LOCAL_RANK": "0" if has_gpu else str(seen[node]),
+                "LOCAL_WORLD_SIZE": str(on_node[node]),
+                "MASTER_ADDR": address,
+                "MASTER_PORT": str(port),
+            }
+        )
+        seen[node] += 1
+    return environments
+
+
+def _follow(ray: Any, place: Any, arguments: Sequence[str], environment: Mapping[str, str], said: Said) -> int:
+    """Pass on what a rank says until it ends; its exit status."""
+    try:
+        for reference in place.run.options(num_returns="streaming").remote(arguments, environment):
+            found = ray.get(reference)
+            if isinstance(found, int):
+                return found
+            said(*found)
+    except ray.exceptions.RayError as error:
+        raise AgnosticsError(
+            f"rank {environment['RANK']} is lost with its node ({what_ray_says(error)}); go on with --resume RUN"
+        ) from error
+    raise AgnosticsError(f"rank {environment['RANK']} ended without a status")
+
+
+def _first_status(following: Sequence[Future[int]], places: Sequence[Any]) -> int:
+    """Wait for the first rank, and then for the others; an interrupt goes to all of them, once."""
+    interrupted = False
+    while not following[0].done():
+        try:
+            wait(following[:1], timeout=_LOOK_S)
+        except KeyboardInterrupt:
+            if interrupted:
+                raise
+            interrupted = True
+            for place in places:
+                place.signal.remote(signal.SIGINT)
+    wait(following, timeout=END_S)
+    for place, followed in zip(places, following, strict=True):
+        if not followed.done():
+            place.signal.remote(signal.SIGKILL)
+    return following[0].result()

@@ -1,0 +1,84 @@
+"""Ranks on the nodes of a Ray cluster: the same run as one rank's, heard and interrupted from where it was launched."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("cluster")]
+
+AGN = [sys.executable, "-m", "agnostics"]
+LAUNCH = [*AGN, "launch", "ray://auto", "--ranks", "2"]
+SMALL = [
+    *("rollout.engine=transformers", "rollout.prompts=2", "rollout.group=6", "rollout.max_new_tokens=32"),
+    *("train.learning_rate=1e-3", "train.warmup_epochs=0", "evaluation.tasks=0"),
+]
+
+
+def _command(home: Path, agn: list[str], *words: str, settings: list[str]) -> list[str]:
+    sets = [part for setting in [*settings, f"output={home / 'runs'}"] for part in ("--set", setting)]
+    store = f"sqlite:///{home / 'agnostics.db'}"
+    return [*agn, "run", *words, "--sandbox", "bubblewrap", "--store", store, "--json", *sets]
+
+
+def _run(home: Path, agn: list[str], *words: str, settings: list[str]) -> dict[str, Any]:
+    command = _command(home, agn, *words, settings=settings)
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert answer.returncode == 0, answer.stderr
+    (line,) = answer.stdout.splitlines()
+    summary: dict[str, Any] = json.loads(line)
+    return summary
+
+
+def _answers(home: Path, run: str) -> list[Any]:
+    join = "from completion join task on task.id = task_id where run_id = ? order by 1, 2, 3"
+    with sqlite3.connect(home / "agnostics.db") as database:
+        return database.execute(f"select step, task.key, sample, text {join}", (run,)).fetchall()
+
+
+def test_a_run_on_two_nodes_is_that_of_one_process_also_when_it_is_interrupted(
+    starter_model: Path, tmp_path: Path
+) -> None:
+    words = ("--model", str(starter_model), "--steps", "3")
+    whole = _run(tmp_path, AGN, *words, settings=SMALL)["run"]
+    process = subprocess.Popen(
+        _command(tmp_path, LAUNCH, *words, settings=SMALL), stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stderr is not None
+    said = []
+    for line in process.stderr:
+        said.append(line)
+        if line.startswith("step 1/3"):
+            process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=120) == 130, said
+    with sqlite3.connect(tmp_path / "agnostics.db") as database:
+        ((run, status),) = database.execute("select id, status from run where id != ?", (whole,)).fetchall()
+    assert status == "interrupted"
+    assert _run(tmp_path, LAUNCH, "--resume", run, settings=[])["steps"] == 3
+    assert _answers(tmp_path, run) == _answers(tmp_path, whole)
+
+
+def test_what_is_wrong_is_said_once_and_is_the_exit_status(tmp_path: Path) -> None:
+    answer = subprocess.run(
+        _command(tmp_path, LAUNCH, "--language", "luaa", settings=[]),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert answer.returncode == 2
+    assert answer.stderr.count("unknown language 'luaa'; did you mean 'lua'?") == 1
+
+
+def test_more_ranks_than_the_cluster_has_room_for_are_refused(tmp_path: Path) -> None:
+    command = [*AGN, "launch", "ray://auto", "--ranks", "3", "run", "--dry-run"]
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False, cwd=tmp_path)
+    assert answer.returncode == 3
+    assert "the cluster has no room for 3 ranks" in answer.stderr
