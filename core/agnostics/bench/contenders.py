@@ -40,9 +40,8 @@ class Bare:
     They use the toolchain of this machine; where `image` is given, that of the image, in a container that they stay in.
     """
 
-    name = "bare"
-
-    def __init__(self, slots: int, image: str | None = None) -> None:
+    def __init__(self, slots: int, image: str | None = None, name: str = "bare") -> None:
+        self.name = name
         self._slots = slots
         self._command = _in_container(image) if image else [str(bare_path())]
         self._open = ExitStack()

@@ -16,9 +16,11 @@ from agnostics.language import Language
 from agnostics.sandbox.doctor import missing_tools
 from agnostics.sandbox.pool import available_cores
 from agnostics.task import Task
+from agnostics.versions import toolchain_versions
 
 MODES = ("docker", "bubblewrap")
-NAMES = ("bare", *MODES, "docker_run")
+IN_IMAGE = "bare_in_image"
+NAMES = ("bare", IN_IMAGE, *MODES, "docker_run")
 
 
 @dataclass(frozen=True)
@@ -29,10 +31,13 @@ class Ring:
     image: str | None
     here: bool
     """Whether the toolchain is on this machine; where not, the bare limit runs in the image."""
+    differs: bool
+    """Whether the image's toolchain is another version than this machine's, as fast or slow as that may be."""
 
     def contenders(self, slots: int) -> list[Contender]:
-        """The bare limit and the modes."""
-        return [Bare(slots, self.bare_image), *(Stream(mode, slots) for mode in self.modes)]
+        """The bare limit and the modes; where the image's toolchain differs, the bare limit with that one too."""
+        in_image = [Bare(slots, self.image, IN_IMAGE)] if self.differs else []
+        return [Bare(slots, self.bare_image), *in_image, *(Stream(mode, slots) for mode in self.modes)]
 
     def all_contenders(self, slots: int) -> list[Contender]:
         """The same, and a container per program where there can be one."""
@@ -46,6 +51,8 @@ class Ring:
 
 def compare_sandbox(language: Language, tasks: Sequence[Task], slots: int) -> dict[str, Any]:
     """The report of `agn bench sandbox`. Rates are programs per second; ratios are of rates in the same round.
+
+    A mode is held against the bare limit with the same toolchain.
 
     Raises MissingRequirement where programs of `language` cannot be run here in either mode.
     """
@@ -61,7 +68,7 @@ def compare_sandbox(language: Language, tasks: Sequence[Task], slots: int) -> di
         "slots": slots,
         "cores": cores,
         **{f"{name}_per_s": _rounded(tenfold.per_s(name)) for name in NAMES},
-        **{f"{mode}_over_bare": _rounded(tenfold.over(mode, "bare")) for mode in MODES},
+        **{f"{mode}_over_bare": _rounded(_over_bare(tenfold, mode)) for mode in MODES},
         "docker_over_docker_run": _rounded(single.over("docker", "docker_run")),
         "one_test": _table(single, 1, min(slots, cores)),
         "ten_tests": _table(tenfold, 10, min(slots, cores)),
@@ -75,7 +82,13 @@ def _ring(language: Language) -> Ring:
     modes = (*(["docker"] if image else []), *(["bubblewrap"] if here and shutil.which("bwrap") else []))
     if not modes:
         raise MissingRequirement(f"no sandbox can run {language.name} here; run: agn doctor")
-    return Ring(tuple(modes), image if shutil.which("docker") else None, here)
+    image = image if shutil.which("docker") else None
+    return Ring(tuple(modes), image, here, differs=bool(image and here) and _differs(language, modes))
+
+
+def _differs(language: Language, modes: Sequence[str]) -> bool:
+    """Whether the modes have different versions of the toolchain."""
+    return len({toolchain_versions([language], mode)[language.name] for mode in modes}) > 1
 
 
 def _image(language: Language) -> str | None:
@@ -93,6 +106,12 @@ def _sizes(cores: int) -> Iterable[int]:
     return sorted({1, cores, 2 * cores})
 
 
+def _over_bare(rates: Rates, name: str) -> float | None:
+    """How fast a contender is relative to the bare limit with its toolchain."""
+    with_image = name in {"docker", "docker_run"} and rates.per_s(IN_IMAGE)
+    return rates.over(name, IN_IMAGE if with_image else "bare")
+
+
 def _table(rates: Rates, tests: int, cores: int) -> dict[str, dict[str, float | None]]:
     return {name: _row(rates, name, tests, cores) for name in NAMES if rates.per_s(name)}
 
@@ -103,7 +122,7 @@ def _row(rates: Rates, name: str, tests: int, cores: int) -> dict[str, float | N
         "programs_per_s": _rounded(per_s),
         "programs_per_s_per_core": _rounded(per_s / cores),
         "tests_per_s_per_core": _rounded(per_s * tests / cores),
-        "over_bare": _rounded(rates.over(name, "bare")),
+        "over_bare": _rounded(_over_bare(rates, name)),
     }
 
 

@@ -50,7 +50,7 @@ def print_languages(as_json: bool) -> None:
 
 
 def _entries() -> list[_Entry]:
-    from agnostics.cli.languages.versions import toolchain_versions
+    from agnostics.versions import toolchain_versions
 
     host = load_host()
     languages = sorted(host.languages().values(), key=lambda language: language.name)
