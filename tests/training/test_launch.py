@@ -15,7 +15,7 @@ import pytest
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("cluster")]
 
 AGN = [sys.executable, "-m", "agnostics"]
-LAUNCH = [*AGN, "launch", "ray://auto", "--ranks", "2"]
+LAUNCH = [*AGN, "launch", "--ranks", "2", "ray://auto"]
 SMALL = [
     *("rollout.engine=transformers", "rollout.prompts=2", "rollout.group=6", "rollout.max_new_tokens=32"),
     *("train.learning_rate=1e-3", "train.warmup_epochs=0", "evaluation.tasks=0"),
@@ -46,7 +46,7 @@ def _answers(home: Path, run: str) -> list[Any]:
 def test_a_run_on_two_nodes_is_that_of_one_process_also_when_it_is_interrupted(
     starter_model: Path, tmp_path: Path
 ) -> None:
-    words = ("--model", str(starter_model), "--steps", "3")
+    words = ("--model", str(starter_model), "--steps", "30")
     whole = _run(tmp_path, AGN, *words, settings=SMALL)["run"]
     process = subprocess.Popen(
         _command(tmp_path, LAUNCH, *words, settings=SMALL), stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -55,13 +55,13 @@ def test_a_run_on_two_nodes_is_that_of_one_process_also_when_it_is_interrupted(
     said = []
     for line in process.stderr:
         said.append(line)
-        if line.startswith("step 1/3"):
+        if line.startswith("step 1/30"):
             process.send_signal(signal.SIGINT)
     assert process.wait(timeout=120) == 130, said
     with sqlite3.connect(tmp_path / "agnostics.db") as database:
         ((run, status),) = database.execute("select id, status from run where id != ?", (whole,)).fetchall()
     assert status == "interrupted"
-    assert _run(tmp_path, LAUNCH, "--resume", run, settings=[])["steps"] == 3
+    assert _run(tmp_path, LAUNCH, "--resume", run, settings=[])["steps"] == 30
     assert _answers(tmp_path, run) == _answers(tmp_path, whole)
 
 
@@ -78,7 +78,7 @@ def test_what_is_wrong_is_said_once_and_is_the_exit_status(tmp_path: Path) -> No
 
 
 def test_more_ranks_than_the_cluster_has_room_for_are_refused(tmp_path: Path) -> None:
-    command = [*AGN, "launch", "ray://auto", "--ranks", "3", "run", "--dry-run"]
+    command = [*AGN, "launch", "--ranks", "3", "ray://auto", "run", "--dry-run"]
     answer = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False, cwd=tmp_path)
     assert answer.returncode == 3
     assert "the cluster has no room for 3 ranks" in answer.stderr

@@ -53,6 +53,7 @@ class Interrupts:
 
     def __enter__(self) -> Self:
         self._before = {number: signal.signal(number, self._handle) for number in _SIGNALS}
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)  # as a launcher's thread may have left them
         return self
 
     def __exit__(self, *exception: object) -> None:

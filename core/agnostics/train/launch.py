@@ -17,7 +17,7 @@ from typing import Any, Literal
 from agnostics.errors import AgnosticsError, MissingRequirement
 from agnostics.sandbox.ray_connection import connected, what_ray_says
 
-PLACE_S = 120
+PLACE_S = 30
 """How long the cluster may take to find room for all ranks."""
 END_S = 120
 """How long ranks may take to end once the first has."""
