@@ -296,7 +296,7 @@ def test_prompt_and_answer_stay_where_longrope_has_one_set_of_frequencies(folder
 TRAIN = """
 import json, sys
 from pathlib import Path
-from agnostics.rollout.engine import EngineSettings, Prompt, Sampling, open_engine
+from agnostics.rollout.engine import EngineSettings, Prompt, Sampling, generate, open_engine
 from agnostics.train import checkpoint
 from agnostics.train.batch import Example
 from agnostics.train.checkpoint import Progress
@@ -311,7 +311,7 @@ prompts = [Prompt(tokens[: 1 + (len(tokens) - 1) // (1 + seed % 3)], seed) for s
 with open_engine("vllm", settings) as vllm, open_engine("transformers", settings) as plain:
     with Policy(folder, TrainConfig(), 0.7) as policy:
         def sampled(engine):
-            answers = dict(engine.generate(prompts, Sampling(0.7, 48)))
+            answers = dict(generate(engine, prompts, Sampling(0.7, 48)))
             return [answers[place].after(prompt) for place, prompt in enumerate(prompts)]
         def gaps():
             return [policy.gap(sampled(engine)) for engine in (vllm, plain)]
