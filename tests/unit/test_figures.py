@@ -15,7 +15,7 @@ from agnostics.train.figures import FIGURES, figures_of, figures_of_lessons, fig
 from agnostics.train.lessons import Lessons
 from agnostics.train.policy import UpdateStats
 from agnostics.train.reckoning import Judge
-from agnostics.train.timeline import shares
+from agnostics.train.timeline import Span, shares
 from agnostics.train.watching import meaning, shown
 from agnostics.trajectory import Segment, Trajectory
 from agnostics.verification import Verdict, Verification
@@ -53,6 +53,7 @@ def test_lengths_speed_and_latency_are_those_of_the_answers() -> None:
     figures = _figures()
     assert (figures["tokens_mean"], figures["tokens_max"]) == (3, 5)
     assert figures_of_time(4.0, {"idle_generation": 0.5}, figures["tokens"])["tokens_per_s"] == 7.5
+    assert "tokens_per_s" not in figures_of_time(4.0, {"idle_generation": 1.0}, 15)
     assert (figures["cut_off"], figures["share_cut_off"]) == (1, 0.2)
     assert figures["verification_p50_ms"] == 250  # of 100, 200, 300 and 500: where there was no program, none ran
     assert figures["verification_p99_ms"] == pytest.approx(494)
@@ -72,7 +73,7 @@ def test_every_figure_has_a_description_that_watchers_find() -> None:
     update = UpdateStats(loss=0.5, ratio=1.0, gap=0.0, clipped=0.25, kl=0.0, entropy=1.5, gradient_norm=2.0)
     made = (
         _figures()
-        | figures_of_time(4.0, shares([], (0.0, 4.0)), 15)
+        | figures_of_time(4.0, shares([Span("generation", "generate", 0.0, 1.0)], (0.0, 4.0)), 15)
         | figures_of_lessons(Lessons([update], 0, Counter({0: 6})))
     )
     names = shown(made | {"eval_before_pass_at_1": 0.5, "eval_during_pass_at_1_low": 0.4})

@@ -128,13 +128,16 @@ def _line(step: int, steps: int, figures: Mapping[str, float]) -> str:
         f"step {step}/{steps}  pass {figures['pass_rate']:.2f}  reward {figures['reward_mean']:.2f}  "
         f"{figures['tokens_mean']:.0f} tokens  "
         f"{figures['groups_without_signal']:.0f}/{figures['groups']:.0f} groups silent  "
-        f"entropy {figures['entropy']:.2f}  {_gap(figures)}"
-        f"{figures['tokens_per_s']:.0f} tokens/s  {figures['seconds']:.1f} s"
+        f"entropy {figures['entropy']:.2f}  {_gap(figures)}{_speed(figures)}{figures['seconds']:.1f} s"
     )
 
 
 def _gap(figures: Mapping[str, float]) -> str:
     return f"gap {figures['gap']:.0e}  " if "gap" in figures else ""
+
+
+def _speed(figures: Mapping[str, float]) -> str:
+    return f"{figures['tokens_per_s']:.0f} tokens/s  " if "tokens_per_s" in figures else ""
 
 
 def _run_folder(resume: str, config: Path | None, settings: RunConfig) -> Path:

@@ -12,6 +12,8 @@ from agnostics.train.lessons import Lessons
 from agnostics.train.reckoning import Judged, silent
 from agnostics.verification import Verdict
 
+_HARDLY_BUSY = 0.01
+
 FIGURES = {
     "completions": "answers sampled, those to prompts that filled up the batch too",
     "pass_rate": "share of programs accepted, among those judged: a failed sandbox judges nothing",
@@ -92,9 +94,13 @@ def figures_of(attempted: Round, groups: Sequence[Sequence[Judged]]) -> dict[str
 
 
 def figures_of_time(seconds: float, shares: Mapping[str, float], tokens: float) -> dict[str, float]:
-    """What a step of so many seconds and sampled tokens shows of who worked when (`timeline.shares`)."""
-    sampling_s = (1 - shares["idle_generation"]) * seconds
-    return {**shares, "seconds": seconds, "tokens_per_s": tokens / max(sampling_s, 1e-9)}
+    """What a step of so many seconds and sampled tokens shows of who worked when (`timeline.shares`).
+
+    Where its answers were sampled ahead and the engine had nothing more to do, it tells of no speed.
+    """
+    busy = 1 - shares["idle_generation"]
+    speed = {"tokens_per_s": tokens / (busy * seconds)} if busy > _HARDLY_BUSY else {}
+    return {**shares, "seconds": seconds, **speed}
 
 
 def figures_of_lessons(lessons: Lessons) -> dict[str, float]:
