@@ -60,6 +60,11 @@ class Trajectory:
         return tuple(version for segment in self.segments for version in segment.versions)
 
     @property
+    def spoken_versions(self) -> tuple[int, ...]:
+        """The versions of the policy that sampled the N tokens that it spoke: (N,)."""
+        return tuple(version for version, bit in zip(self.versions, self.mask, strict=True) if bit)
+
+    @property
     def spoken(self) -> int:
         """How many tokens the policy spoke."""
         return sum(self.mask)

@@ -32,7 +32,7 @@ def is_stale(trajectory: Trajectory, version: int, max_staleness: int) -> bool:
 
 def spoken_ages(trajectory: Trajectory, version: int) -> list[int]:
     """How many updates behind `version` the policy was when it spoke each of its tokens: (N,)."""
-    return [version - then for then, bit in zip(trajectory.versions, trajectory.mask, strict=True) if bit]
+    return [version - then for then in trajectory.spoken_versions]
 
 
 def is_gibberish(trajectory: Trajectory, vocabulary: int) -> bool:

@@ -105,14 +105,9 @@ def spoken_logprobs(trajectory: Trajectory) -> list[float]:
     return [value for value, bit in zip(trajectory.logprobs, trajectory.mask, strict=True) if bit]
 
 
-def spoken_versions(trajectory: Trajectory) -> list[int]:
-    """The versions of the policy that sampled the N tokens that it spoke: (N,)."""
-    return [version for version, bit in zip(trajectory.versions, trajectory.mask, strict=True) if bit]
-
-
 def _rows(example: Example) -> Iterator[tuple[float, ...]]:
     """(behaviour, old, reference, version, advantage, weight) of each token that the policy spoke."""
-    spoken, versions = spoken_logprobs(example.trajectory), spoken_versions(example.trajectory)
+    spoken, versions = spoken_logprobs(example.trajectory), example.trajectory.spoken_versions
     reference = example.reference or [0.0] * len(spoken)
     for behaviour, old, other, version in zip(spoken, example.old or spoken, reference, versions, strict=True):
         yield behaviour, old, other, version, example.advantage, example.weight
