@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 import click
 
+from agnostics.cli.libraries import settle_libraries
+from agnostics.cli.model import starter_model
 from agnostics.cli.output import print_json, print_table, words
 from agnostics.host import load_host
 
@@ -36,6 +39,42 @@ def sandbox(name: str, slots: int | None, as_json: bool) -> None:
         _show(report)
 
 
+@command.command()
+@click.option("--language", "name", default="lua", show_default=True, help="A language, or a YAML file of one.")
+@click.option("--model", default="starter", show_default=True, help="A model's folder, its name on the hub.")
+@click.option("--engine", type=click.Choice(["vllm", "transformers"]), help="Our engine; on a GPU vLLM if not given.")
+@click.option("--steps", type=click.IntRange(min=1), help="Steps that are measured in a turn.")
+@click.option("--repeats", type=click.IntRange(min=1), default=5, show_default=True, help="Turns of each trainer.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+def train(
+    name: str,
+    model: str,
+    engine: Literal["vllm", "transformers"] | None,
+    steps: int | None,
+    repeats: int,
+    as_json: bool,
+) -> None:
+    """Compare `agn run`, on-policy and sampling ahead, with TRL's GRPOTrainer on the same work."""
+    from agnostics.bench.train import compare_training
+
+    settle_libraries()  # for all of them alike: threads that spin take the cores from the programs being verified
+    folder = _model(name, model)
+    words.print(f"{name}: {repeats} rounds of three trainers, twice; this takes a quarter of an hour or so")
+    report = compare_training(name, folder, engine, steps, repeats, lambda text: words.print(text, markup=False))
+    if as_json:
+        print_json(report)
+    else:
+        _show_training(report)
+
+
+def _model(language: str, model: str) -> Path:
+    if model == "starter":
+        return starter_model(language, seed=0, sandbox="auto")
+    from agnostics.train.model import find_model
+
+    return find_model(model)
+
+
 def _show(report: dict[str, Any]) -> None:
     for title, table in (("1 test a program", report["one_test"]), ("10 tests a program", report["ten_tests"])):
         click.echo(f"{title}, {report['slots']} at a time on {report['cores']} cores")
@@ -52,3 +91,30 @@ def _show_rates(table: dict[str, dict[str, float | None]]) -> None:
     heads = ["", "programs/s", "per core", "tests/s per core", "over bare"]
     print_table(heads, [(name, *(rates[column] for column in columns)) for name, rates in table.items()])
     click.echo()
+
+
+def _show_training(report: dict[str, Any]) -> None:
+    for lengths, part in (("natural lengths", report), ("fixed lengths", report["fixed"])):
+        click.echo(f"{lengths}, {report['repeats']} rounds of {report['steps']} steps on {report['cores']} cores")
+        _show_trainers(part)
+        for ratio in ("ours_over_trl", "overlapped_over_trl", "peak_memory_over_trl"):
+            low, high = part["spread"][ratio]
+            click.echo(f"{ratio}: {part[ratio]} ({low} to {high})")
+        click.echo()
+
+
+def _show_trainers(part: dict[str, Any]) -> None:
+    stages = list(next(iter(part["stages"].values())))
+    heads = ["", "samples/s", "tokens", "MiB", "reward", *stages]
+    rows = [
+        (
+            name,
+            part[f"{name}_samples_per_s"],
+            part["tokens_mean"][name],
+            part["peak_memory_mb"][name],
+            part["reward"][name]["mean"],
+            *(seconds[stage] for stage in stages),
+        )
+        for name, seconds in part["stages"].items()
+    ]
+    print_table(heads, rows)

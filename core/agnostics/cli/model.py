@@ -32,7 +32,7 @@ def bootstrap(language: str, seed: int, output: Path | None, sandbox: str, as_js
     """
     if output and output.exists():
         raise UsageError(f"{output}: already there; name a new folder")
-    folder = _bootstrap(language, seed, sandbox)
+    folder = starter_model(language, seed, sandbox)
     if output:
         folder = Path(shutil.copytree(folder, output))
     start = json.loads((folder / "starter.json").read_text(encoding="utf-8"))["pass_at_1"]
@@ -42,7 +42,8 @@ def bootstrap(language: str, seed: int, output: Path | None, sandbox: str, as_js
         click.echo(folder)
 
 
-def _bootstrap(language: str, seed: int, sandbox: str) -> Path:
+def starter_model(language: str, seed: int, sandbox: str) -> Path:
+    """The folder of the starter model for a language, made where it is not in the cache."""
     from agnostics.host import load_host
 
     host = load_host()

@@ -1,0 +1,104 @@
+"""What trainers are measured on: one configuration for all of them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from agnostics.bench.trainers import Measured
+from agnostics.train.config import EvaluationConfig, RolloutConfig, RunConfig, TrainConfig
+
+WARM_UP = 2
+"""Steps before those measured: the sandbox's slots start, memory is taken, what is compiled is compiled."""
+STALENESS = 1
+"""How many updates the policy may be ahead of what the overlapped trainer learns from.
+
+As many steps follow those measured, so that it goes on sampling ahead while it is measured.
+"""
+_ENDS = {
+    "config.json": "eos_token_id",
+    "generation_config.json": "eos_token_id",
+    "tokenizer_config.json": "eos_token",
+}
+
+
+EngineName = Literal["vllm", "transformers"]
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is sampled in a step, and how many steps are measured."""
+
+    prompts: int
+    group: int
+    max_new_tokens: int
+    steps: int
+    dtype: Literal["float32", "bfloat16"]
+
+
+SIZES = {"cpu": Size(8, 8, 96, 6, "float32"), "cuda": Size(32, 32, 1024, 10, "bfloat16")}
+"""By device."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What every trainer is given."""
+
+    language: str
+    model: Path
+    engine: EngineName
+    size: Size
+
+    def config(self, seed: int) -> RunConfig:
+        """The run with this seed, with the steps before and after those measured; nothing is saved between them."""
+        size, steps = self.size, WARM_UP + self.size.steps + STALENESS
+        return RunConfig(
+            language=self.language,
+            model=str(self.model),
+            seed=seed,
+            steps=steps,
+            checkpoint_every=steps,
+            rollout=RolloutConfig(
+                engine=self.engine,
+                prompts=size.prompts,
+                group=size.group,
+                temperature=1.0,
+                max_new_tokens=size.max_new_tokens,
+            ),
+            train=TrainConfig(learning_rate=2e-4, warmup_epochs=0, dtype=size.dtype),
+            evaluation=EvaluationConfig(tasks=0),
+        )
+
+    @property
+    def measured(self) -> Measured:
+        """The steps that count."""
+        return Measured(WARM_UP, WARM_UP + self.size.steps)
+
+    def endless(self, folder: Path) -> Job:
+        """The same with answers of fixed length: `folder` becomes the model without a token that ends an answer."""
+        shutil.copytree(self.model, folder)
+        for name, key in _ENDS.items():
+            path = folder / name
+            if path.exists():
+                settings = json.loads(path.read_text(encoding="utf-8"))
+                path.write_text(json.dumps({**settings, key: None}), encoding="utf-8")
+        return replace(self, model=folder)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The job as a report tells it."""
+        size = self.size
+        return {
+            "language": self.language,
+            "model": str(self.model),
+            "engine": self.engine,
+            "dtype": size.dtype,
+            "prompts": size.prompts,
+            "group": size.group,
+            "max_new_tokens": size.max_new_tokens,
+            "warm_up": WARM_UP,
+            "steps": size.steps,
+            "max_staleness": STALENESS,
+        }

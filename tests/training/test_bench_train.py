@@ -1,0 +1,33 @@
+"""`agn bench train` measures what it says."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from agnostics.bench import job, train
+from agnostics.cli import run
+
+pytestmark = pytest.mark.slow
+
+
+def test_our_trainer_is_measured_against_that_of_trl(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(job, "WARM_UP", 1)
+    monkeypatch.setattr(train, "SIZES", {"cpu": job.Size(2, 4, 32, 2, "float32")})
+    assert run(["bench", "train", "--repeats", "1", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    trainers = ["ours", "ours_overlapped", "trl"]
+    ratios = ["ours_over_trl", "overlapped_over_trl", "peak_memory_over_trl"]
+    for part in (report, report["fixed"]):
+        assert all(part[key] > 0 for key in [*(f"{name}_samples_per_s" for name in trainers), *ratios])
+        assert all(list(part[key]) == trainers for key in ("stages", "tokens_mean", "peak_memory_mb"))
+        assert all(0 <= part["reward"][name]["mean"] <= 1 for name in trainers)
+        for seconds in part["stages"].values():
+            assert 0 < seconds["update_s"] + seconds["generation_s"] - seconds["at_once_s"] < seconds["step_s"]
+        assert part["stages"]["ours"]["at_once_s"] < 0.05
+        assert part["stages"]["ours_overlapped"]["at_once_s"] > 0.05
+    assert set(report["fixed"]["tokens_mean"].values()) == {32}
+    assert report["tokens_mean"]["trl"] < 32
+    assert (report["repeats"], report["steps"]) == (1, 2)
