@@ -84,11 +84,15 @@ class _Batch:
         import torch
 
         prompts = [prompt for _, prompt in asked]
+        distinct = list(dict.fromkeys(prompt.token_ids for prompt in prompts))
         longest = max(len(prompt.token_ids) for prompt in prompts)
         padded = [[0] * (longest - len(prompt.token_ids)) + list(prompt.token_ids) for prompt in prompts]
         lengths = torch.tensor([[len(prompt.token_ids)] for prompt in prompts])
         self._model = model
         self._temperature = sampling.temperature
+        places = [distinct.index(prompt.token_ids) for prompt in prompts]
+        self._read_once = [places.index(place) for place in range(len(distinct))]
+        self._reader = torch.tensor(places, device=device)
         self._sequence = torch.tensor(padded, device=device)
         self._input = self._sequence
         self._attention = (torch.arange(longest) >= longest - lengths).long().to(device)
@@ -147,11 +151,22 @@ class _Batch:
         return tokens
 
     def _next_logprobs(self) -> torch.Tensor:
-        """Log-probabilities of the next token at the sampling temperature: (rows, vocabulary) float32."""
-        positions = (self._attention.cumsum(-1) - 1).clamp(min=0)[:, -self._input.shape[1] :]
+        """Log-probabilities of the next token at the sampling temperature: (rows, vocabulary) float32.
+
+        A prompt is read once for all the answers it is given.
+        """
+        if self._versions:
+            return self._read(self._input, self._attention)
+        logprobs = self._read(self._input[self._read_once], self._attention[self._read_once])
+        self._cache.batch_select_indices(self._reader)
+        return logprobs[self._reader]
+
+    def _read(self, tokens: torch.Tensor, attention: torch.Tensor) -> torch.Tensor:
+        """Put keys and values of `tokens` into the cache; log-probabilities of what follows the last of each row."""
+        positions = (attention.cumsum(-1) - 1).clamp(min=0)[:, -tokens.shape[1] :]
         output = self._model(
-            input_ids=self._input,
-            attention_mask=self._attention,
+            input_ids=tokens,
+            attention_mask=attention,
             position_ids=positions,
             past_key_values=self._cache,
             use_cache=True,
