@@ -30,6 +30,8 @@ AGN = [sys.executable, "-c", "from agnostics.cli import main; main()"]
 COMPILE, RUN, WRONG = Verdict.COMPILE_ERROR, Verdict.RUNTIME_ERROR, Verdict.WRONG_ANSWER
 TWELVE = [f"Declare the variable number {word} before you use it." for word in "abcdefghijkl"]
 ADVICE = "\n".join(f"{i}. {sentence}" for i, sentence in enumerate(TWELVE, 1))
+NAMES = ("alpha", "beta", "gamma", "delta", "theta", "kappa", "sigma", "omega", "count", "total", "line", "word")
+LEARNT = [f"Declare {name} as local first." for name in NAMES]
 KEY = "sk-very-secret"
 
 
@@ -554,11 +556,55 @@ def test_a_real_server_is_consulted_to_the_end_and_only_sentences_are_kept(
     written = list(Path().iterdir())
     if told["sentences"]:
         assert (answer.returncode, written) == (0, [Path("lua-advised.yaml")])
-        advised = load_host().language("lua-advised.yaml")
-        assert [line[2:] for line in advised.prompt.splitlines() if line.startswith("- ")] == told["sentences"]
+        assert _advice_in("lua-advised.yaml") == told["sentences"]
     else:
         assert (answer.returncode, written) == (1, [])
         assert "nothing usable came back from 'starter'" in answer.complaint
+
+
+@pytest.mark.slow
+def test_what_a_real_server_advises_is_written_into_the_language(
+    starter_model: Path, advise: Advise, server: Server, faulty: tuple[str, ...], tmp_path: Path
+) -> None:
+    """The starter model after it has learnt one consultation by heart."""
+    options = (*faulty, "--context", "1600", "--json", "--output", "advised.yaml")
+    assert advise(*options, "--force").returncode == 0
+    assert len(server.asked) == 1
+    _teach(starter_model, server.question(0), "\n".join(f"{i}. {text}" for i, text in enumerate(LEARNT, 1)), tmp_path)
+    with _served(tmp_path / "taught", tmp_path / "server.log") as url:
+        answer = advise(*options, "--force", "--model", "starter", url=url)
+    assert answer.returncode == 0, answer.stderr
+    told = answer.json
+    assert told["sentences"] == LEARNT
+    assert _advice_in("advised.yaml") == LEARNT
+    assert told["completion_tokens"] > 100
+
+
+def _advice_in(path: str) -> list[str]:
+    return [line[2:] for line in load_host().language(path).prompt.splitlines() if line.startswith("- ")]
+
+
+def _teach(model: Path, question: str, answer: str, folder: Path) -> None:
+    """Write `model`, after it has learnt to answer `question` with `answer`, into `folder / "taught"`."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    tokenizer, pupil = AutoTokenizer.from_pretrained(model), AutoModelForCausalLM.from_pretrained(model)
+    messages = [{"role": "user", "content": question}]
+    asked = tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_dict=False)
+    answered = [*tokenizer.encode(answer, add_special_tokens=False), tokenizer.eos_token_id]
+    optimizer = torch.optim.Adam(pupil.parameters(), lr=1e-3)
+    tokens = torch.tensor([[*asked, *answered]])
+    labels = torch.tensor([[*[-100] * len(asked), *answered]])
+    for _ in range(300):
+        loss = pupil(input_ids=tokens, labels=labels).loss
+        if loss < 1e-4:
+            break
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    pupil.save_pretrained(folder / "taught")
+    tokenizer.save_pretrained(folder / "taught")
 
 
 @pytest.mark.slow
