@@ -136,17 +136,18 @@ def _example(prompt: int, answer: int) -> Example:
 @pytest.mark.filterwarnings("ignore::FutureWarning")
 @pytest.mark.parametrize("stage", [1, 2, 3])
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("rank", [0, 8], ids=["all weights", "adapters"])
 def test_weights_gradients_and_optimizer_take_what_the_plan_says(
-    dtype: Literal["float32", "bfloat16"], stage: Literal[1, 2, 3], tiny_model: Callable[..., Path]
+    rank: int, dtype: Literal["float32", "bfloat16"], stage: Literal[1, 2, 3], tiny_model: Callable[..., Path]
 ) -> None:
-    folder, train = tiny_model(tied=True), TrainConfig(dtype=dtype, zero_stage=stage)
+    folder, train = tiny_model(tied=True), TrainConfig(dtype=dtype, zero_stage=stage, lora_rank=rank)
     memory = memory_of(shape_of(folder), RunConfig(train=train), 64, reference=False, stage=stage, devices=1)
     states, gradients = memory.weights + memory.optimizer, memory.gradients + memory.bucket
     before = _held()
     with Policy(folder, train, 0.7) as policy:
         policy.update([_example(8, 8)], 1e-3)
         kept = gradients if stage == 3 else 0  # DeepSpeed gives them back in the other stages
-        assert _held() - before == pytest.approx(states + kept, rel=1e-3)
+        assert _held() - before == pytest.approx(states + kept, rel=3e-3)
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from agnostics.train.config import RunConfig
+from agnostics.train.config import RunConfig, TrainConfig
 
 BUCKET = 500_000_000
 """Elements in the buffer that DeepSpeed reduces gradients through: its `reduce_bucket_size`."""
@@ -19,10 +19,12 @@ _FLOAT = 4
 class Shape:
     """What of a model decides its memory: how many parameters, and how wide each part of a layer is.
 
-    `queries` and `keys` are heads times the size of a head; `normed` is all that a layer normalises.
+    `linear` is every linear layer but the head: its name, and its inputs and outputs together. `queries` and `keys` are
+    heads times the size of a head; `normed` is all that a layer normalises.
     """
 
     parameters: int
+    linear: tuple[tuple[str, int], ...]
     layers: int
     hidden: int
     queries: int
@@ -39,8 +41,9 @@ class Memory:
     """
 
     weights: int
+    """The model's, and those of its adapters."""
     optimizer: int
-    """The weights in float32, which are what is trained, and AdamW's two moments."""
+    """What is trained, in float32, and AdamW's two moments."""
     gradients: int
     bucket: int
     activations: int
@@ -63,18 +66,22 @@ class Memory:
 def shape_of(folder: Path) -> Shape:
     """The shape of the model that the config.json in `folder` describes; it is built, but of nothing."""
     import torch
+    from torch import nn
     from transformers import AutoConfig, AutoModelForCausalLM
 
     config: Any = AutoConfig.from_pretrained(folder)
     with torch.device("meta"):
         model: Any = AutoModelForCausalLM.from_config(config)
     parameters = dict(model.named_parameters())
+    head = model.get_output_embeddings()
+    layers = [(name, one) for name, one in model.named_modules() if isinstance(one, nn.Linear) and one is not head]
     heads = config.num_attention_heads
     size = getattr(config, "head_dim", None) or config.hidden_size // heads
     queries, keys = heads * size, (getattr(config, "num_key_value_heads", None) or heads) * size
     normed = queries + keys if any(name.endswith("q_norm.weight") for name in parameters) else 0
     return Shape(
         parameters=sum(parameter.numel() for parameter in parameters.values()),
+        linear=tuple((name, layer.in_features + layer.out_features) for name, layer in layers),
         layers=config.num_hidden_layers,
         hidden=config.hidden_size,
         queries=queries,
@@ -92,12 +99,13 @@ def memory_of(shape: Shape, config: RunConfig, longest: int, *, reference: bool,
     (Rajbhandari et al. 2020, arXiv:1910.02054, section 5). Each device has an engine of its own.
     """
     width = _width(config)
-    model = shape.parameters * width
-    share = shape.parameters // devices
+    model, adapters = shape.parameters * width, _adapters(shape, config.train)
+    trained = adapters or shape.parameters
+    share = trained // devices
     return Memory(
-        weights=model // (devices if stage == 3 else 1),
+        weights=(model + adapters * width) // (devices if stage == 3 else 1),
         optimizer=3 * _FLOAT * share,
-        gradients=model // (devices if stage >= 2 else 1),
+        gradients=trained * width // (devices if stage >= 2 else 1),
         bucket=BUCKET * width,
         activations=max(config.train.micro_batch_tokens, longest) * kept_per_token(shape, width),
         logits=LOGITS,
@@ -106,6 +114,17 @@ def memory_of(shape: Shape, config: RunConfig, longest: int, *, reference: bool,
         engine_weights=model,
         kv_cache=_kv_cache(shape, config, longest),
     )
+
+
+def _adapters(shape: Shape, train: TrainConfig) -> int:
+    """How many parameters low-rank adapters have: their rank for each input and each output of a layer."""
+    chosen = train.lora_modules
+    adapted = [
+        width
+        for name, width in shape.linear
+        if chosen == "all-linear" or any(f".{name}".endswith(f".{ending}") for ending in chosen)
+    ]
+    return train.lora_rank * sum(adapted)
 
 
 def kept_per_token(shape: Shape, width: int) -> int:

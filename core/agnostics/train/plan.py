@@ -96,7 +96,7 @@ def _memory(
 ) -> Memory | None:
     if shape is None:
         return None
-    reference = tuned(host.algorithm(config.algorithm), config).kl > 0
+    reference = tuned(host.algorithm(config.algorithm), config).kl > 0 and not config.train.lora_rank
     return memory_of(shape, config, longest, reference=reference, stage=stage, devices=devices)
 
 
