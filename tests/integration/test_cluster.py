@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from typing import Any
@@ -49,6 +50,23 @@ def test_a_node_that_joins_takes_its_share(cluster: Any, languages: dict[str, La
         while verifier.slots < 3:
             verdicts.append(verifier.verify(languages["lua"], "print(7)", ECHO).accepted)
     assert all(verdicts)
+
+
+def test_a_node_that_starts_slowly_holds_up_nobody(
+    cluster: Any, languages: dict[str, Language], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agnostics.sandbox.cluster.SETTLE_S", 5)
+    (raylet, *_) = next(iter(cluster.worker_nodes)).all_processes["raylet"]
+    raylet.process.send_signal(signal.SIGSTOP)
+    try:
+        with Verifier(SANDBOX) as verifier:
+            assert verifier.slots == 1
+            assert verifier.verify(languages["lua"], "print(7)", ECHO).accepted
+            raylet.process.send_signal(signal.SIGCONT)
+            while verifier.slots < 2:
+                assert verifier.verify(languages["lua"], "print(7)", ECHO).accepted
+    finally:
+        raylet.process.send_signal(signal.SIGCONT)
 
 
 @pytest.mark.usefixtures("cluster")

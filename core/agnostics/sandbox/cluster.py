@@ -28,6 +28,8 @@ ATTEMPTS = 3
 """How often a job is sent to a node; each of the others died with it in hand."""
 START_S = 120
 """How long a node may take until its pool answers, and how long work waits for a node when all are gone."""
+SETTLE_S = 15.0
+"""How long the others are waited for, at the start, once one node answers: those that take longer come in later."""
 LOOK_S = 5.0
 """How often the cluster is asked which nodes it has."""
 QUEUE_PER_SLOT = 64
@@ -68,6 +70,15 @@ class _Node:
         return 2 * max(self.slots, self.batch) - self.in_hand
 
 
+@dataclass(eq=False)
+class _Start:
+    """A node whose pool has not answered yet."""
+
+    pool: Any
+    slots: int
+    since: float = field(default_factory=time.monotonic)
+
+
 class ClusterPool:
     """Runs jobs on the nodes of a Ray cluster. A context manager; `close` ends the nodes' pools.
 
@@ -80,6 +91,7 @@ class ClusterPool:
         self._ray = _Ray(*connect(address))
         self._mode, self._slots = mode, slots
         self._nodes: dict[str, _Node] = {}
+        self._starting: dict[str, _Start] = {}
         self._refused: dict[str, str] = {}
         self._waiting: defaultdict[str, deque[_Ticket]] = defaultdict(deque)
         self._events: SimpleQueue[Any] = SimpleQueue()
@@ -87,9 +99,11 @@ class ClusterPool:
         self._looked = 0.0
         self._nodeless_since = time.monotonic()
         self._look_for_nodes()
+        self._await_nodes()
         if not self._nodes:
             self._ray.close()
-            raise MissingRequirement(f"no node of the cluster can run programs: {'; '.join(self._refused.values())}")
+            reasons = "; ".join(self._refused.values()) or f"none answered within {START_S} s"
+            raise MissingRequirement(f"no node of the cluster can run programs: {reasons}")
         self._room = Room(QUEUE_PER_SLOT * self.size)
         self._thread = threading.Thread(target=self._run, name="agnostics-cluster", daemon=True)
         self._thread.start()
@@ -131,7 +145,16 @@ class ClusterPool:
         self._thread.join(timeout=60)
         for node in self._nodes.values():
             self._ray.end(node.pool)
+        for start in self._starting.values():
+            self._ray.kill(start.pool)
         self._ray.close()
+
+    def _await_nodes(self) -> None:
+        """Wait for the nodes that are starting; once one has, not for long."""
+        begun = time.monotonic()
+        while self._starting and (left := begun + (SETTLE_S if self._nodes else START_S) - time.monotonic()) > 0:
+            with suppress(Empty):
+                self._events.get(timeout=left)()
 
     def _refuse_if_closed(self) -> None:
         if self._closed:
@@ -217,18 +240,31 @@ class ClusterPool:
     def _look_for_nodes(self) -> None:
         """Start pools on the nodes that have none; one that cannot run programs is named once and left alone."""
         self._looked = time.monotonic()
-        new = {name: self._slots or cores for name, cores in self._ray.nodes().items()}
-        asked = {
-            name: (slots, self._ray.start(name, self._mode, slots))
-            for name, slots in new.items()
-            if name not in self._nodes and name not in self._refused
-        }
-        for name, (slots, pool) in asked.items():
-            try:
-                self._nodes[name] = _Node(pool, self._ray.mode_of(pool, START_S), slots)
-            except AgnosticsError as error:
-                self._refused[name] = str(error)
-                log.warning("a node of the cluster takes no part: %s", error)
+        for name, cores in self._ray.nodes().items():
+            if not any(name in known for known in (self._nodes, self._starting, self._refused)):
+                self._start(name, self._slots or cores)
+        for name, start in list(self._starting.items()):
+            if self._looked - start.since > START_S:
+                self._refuse(name, f"its pool did not answer within {START_S} s")
+
+    def _start(self, name: str, slots: int) -> None:
+        start = self._starting[name] = _Start(self._ray.start(name, self._mode, slots), slots)
+        mode = self._ray.mode_of(start.pool)
+        mode.add_done_callback(lambda done: self._events.put(lambda: self._started(name, done)))
+
+    def _started(self, name: str, mode: Future[str]) -> None:
+        if name not in self._starting:
+            return  # it was given up
+        if error := mode.exception():
+            self._refuse(name, what_ray_says(error))
+        else:
+            start = self._starting.pop(name)
+            self._nodes[name] = _Node(start.pool, mode.result(), start.slots)
+
+    def _refuse(self, name: str, reason: str) -> None:
+        self._ray.kill(self._starting.pop(name).pool)
+        self._refused[name] = reason
+        log.warning("a node of the cluster takes no part: %s", reason)
 
 
 class _Ray:
@@ -250,12 +286,10 @@ class _Ray:
         made = self._ray.remote(NodePool).options(num_cpus=0, max_concurrency=2 * slots + 8, scheduling_strategy=there)
         return made.remote(mode, slots)
 
-    def mode_of(self, pool: Any, timeout_s: float) -> str:
-        """The mode of a pool. Raises AgnosticsError where it does not start."""
-        try:
-            return str(self._ray.get(pool.mode.remote(), timeout=timeout_s))
-        except self._ray.exceptions.RayError as error:
-            raise AgnosticsError(what_ray_says(error)) from error
+    def mode_of(self, pool: Any) -> Future[str]:
+        """The mode of a pool, once it has started; an exception where it cannot."""
+        answer: Future[str] = pool.mode.remote().future()
+        return answer
 
     def ask(self, pool: Any, language: Language, jobs: list[Job]) -> Future[list[Reply]]:
         """Have a pool run jobs."""
@@ -266,6 +300,10 @@ class _Ray:
         """Close a pool and its slots."""
         with suppress(self._ray.exceptions.RayError):
             self._ray.get(pool.close.remote(), timeout=60)
+        self.kill(pool)
+
+    def kill(self, pool: Any) -> None:
+        """End a pool whatever it is doing; its slots end with it."""
         self._ray.kill(pool)
 
     def close(self) -> None:

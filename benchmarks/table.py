@@ -1,0 +1,91 @@
+"""The table of docs/results.md: the starter model before and after `agn run`, in each language, on held-out tasks.
+
+python benchmarks/table.py [--seed N] [--write docs/results.md] [LANGUAGE...]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+CONFIG = Path(__file__).parent.parent / "examples" / "starter-lua.toml"
+SLOW_START = ("rollout.prompts=8", "evaluation.tasks=67", "evaluation.samples=2")
+"""For languages whose interpreter takes a fifth of a second to start: what a test costs, whatever the program does."""
+LANGUAGES: dict[str, tuple[str, ...]] = {
+    "lua": (),
+    "fortran": (),
+    "r": ("steps=40", *SLOW_START),
+    "julia": ("steps=40", *SLOW_START),
+    "ocaml": (),
+}
+LIMIT_S = 3600
+HEAD = "| language | programs | before | after | times | starter model | run |"
+BEGIN, END = "<!-- begin table -->\n", "<!-- end table -->\n"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One language: what `agn run --json` said, and how long it and the making of its starter model took."""
+
+    language: str
+    summary: dict[str, Any]
+    starter_s: float
+    run_s: float
+
+    def __str__(self) -> str:
+        before, after = self.summary["pass_at_1_before"], self.summary["pass_at_1_after"]
+        times = f"{after / before:.1f}" if before else "-"
+        return (
+            f"| {self.language} | {self.summary['completions']} | {self._score('before')} | {self._score('after')} "
+            f"| {times} | {self.starter_s:.0f} s | {self.run_s:.0f} s |"
+        )
+
+    def _score(self, when: str) -> str:
+        low, high = self.summary[f"interval_{when}"]
+        return f"{self.summary[f'pass_at_1_{when}']:.3f} ({low:.3f} to {high:.3f})"
+
+
+def main() -> None:
+    """Train in each language, print the table, and write it where it is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("languages", nargs="*", default=list(LANGUAGES))
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--write", type=Path, help="a page that holds the table between its two marks")
+    chosen = parser.parse_args()
+    lines = [HEAD, "|---" * HEAD.count(" | ") + "|---|"]
+    print(*lines, sep="\n", flush=True)
+    for language in chosen.languages:
+        lines.append(str(_trained(language, chosen.seed)))
+        print(lines[-1], flush=True)
+    if chosen.write:
+        _write(chosen.write, "\n".join(lines) + "\n")
+
+
+def _trained(language: str, seed: int) -> Row:
+    started = time.monotonic()
+    _agn("model", "bootstrap", "--language", language, "--seed", str(seed))
+    made = time.monotonic()
+    sets = [part for setting in (*LANGUAGES.get(language, ()), f"seed={seed}") for part in ("--set", setting)]
+    summary = json.loads(_agn("run", str(CONFIG), "--language", language, "--json", *sets))
+    return Row(language, summary, made - started, time.monotonic() - made)
+
+
+def _agn(*words: str) -> str:
+    command = [sys.executable, "-m", "agnostics", *words]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, timeout=LIMIT_S).stdout
+
+
+def _write(page: Path, table: str) -> None:
+    head, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+    _, _, tail = rest.partition(END)
+    page.write_text(f"{head}{BEGIN}{table}{END}{tail}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
