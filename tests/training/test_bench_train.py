@@ -26,8 +26,8 @@ def test_our_trainer_is_measured_against_that_of_trl(
         assert all(0 <= part["reward"][name]["mean"] <= 1 for name in trainers)
         for seconds in part["stages"].values():
             assert 0 < seconds["update_s"] + seconds["generation_s"] - seconds["at_once_s"] < seconds["step_s"]
-        assert part["stages"]["ours"]["at_once_s"] < 0.05
-        assert part["stages"]["ours_overlapped"]["at_once_s"] > 0.05
+        assert part["stages"]["ours"]["at_once_s"] == 0
+        assert part["stages"]["ours_overlapped"]["at_once_s"] > 0
     assert set(report["fixed"]["tokens_mean"].values()) == {32}
     assert report["tokens_mean"]["trl"] < 32
     assert (report["repeats"], report["steps"]) == (1, 2)

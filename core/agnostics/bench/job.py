@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
+from operator import methodcaller
 from pathlib import Path
 from typing import Any, Literal
 
 from agnostics.bench.trainers import Measured
 from agnostics.train.config import EvaluationConfig, RolloutConfig, RunConfig, TrainConfig
+from agnostics.train.families import END_TOKENS
 
 WARM_UP = 2
 """Steps before those measured: the sandbox's slots start, memory is taken, what is compiled is compiled."""
@@ -23,7 +27,7 @@ _ENDS = {
     "generation_config.json": "eos_token_id",
     "tokenizer_config.json": "eos_token",
 }
-
+_NAMES = ("tokenizer.json", "tokenizer_config.json", "chat_template.jinja")
 
 EngineName = Literal["vllm", "transformers"]
 
@@ -78,13 +82,17 @@ class Job:
         return Measured(WARM_UP, WARM_UP + self.size.steps)
 
     def endless(self, folder: Path) -> Job:
-        """The same with answers of fixed length: `folder` becomes the model without a token that ends an answer."""
+        """The same with answers of fixed length: `folder` becomes the model without a token that ends an answer.
+
+        No file names one, and those of its family have other names, so that nobody takes them for ends.
+        """
         shutil.copytree(self.model, folder)
         for name, key in _ENDS.items():
-            path = folder / name
-            if path.exists():
-                settings = json.loads(path.read_text(encoding="utf-8"))
-                path.write_text(json.dumps({**settings, key: None}), encoding="utf-8")
+            _rewrite(folder / name, partial(_without, key))
+        family = json.loads((folder / "config.json").read_text(encoding="utf-8")).get("model_type")
+        for end in END_TOKENS.get(family, ()):
+            for name in _NAMES:
+                _rewrite(folder / name, methodcaller("replace", end, f"{end[:-1]}~>"))
         return replace(self, model=folder)
 
     def as_dict(self) -> dict[str, Any]:
@@ -102,3 +110,12 @@ class Job:
             "steps": size.steps,
             "max_staleness": STALENESS,
         }
+
+
+def _rewrite(path: Path, change: Callable[[str], str]) -> None:
+    if path.exists():
+        path.write_text(change(path.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def _without(key: str, text: str) -> str:
+    return json.dumps({**json.loads(text), key: None})
