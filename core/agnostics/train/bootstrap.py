@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tempfile
+import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
@@ -73,16 +73,15 @@ def starter_here(language: Language, dataset: Dataset, *, seed: int = 0) -> Path
 
 @contextmanager
 def _aside(folder: Path) -> Iterator[Path]:
-    """A path beside `folder` that becomes `folder` at the end, whole; where somebody was faster, theirs stays."""
+    """A path beside `folder` that becomes `folder` at the end, whole; what a killed process left there goes first."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".starter-", dir=folder.parent) as aside:
-        made = Path(aside) / "model"
-        yield made
-        try:
-            made.rename(folder)
-        except OSError:
-            if not folder.is_dir():
-                raise
+    aside = folder.with_name(".unfinished")
+    shutil.rmtree(aside, ignore_errors=True)
+    try:
+        yield aside
+        aside.rename(folder)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
 
 
 def _check(start: float) -> None:
