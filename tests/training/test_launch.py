@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import signal
-import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -22,34 +20,16 @@ SMALL = [
 ]
 
 
-def _command(home: Path, agn: list[str], *words: str, settings: list[str]) -> list[str]:
-    sets = [part for setting in [*settings, f"output={home / 'runs'}"] for part in ("--set", setting)]
-    store = f"sqlite:///{home / 'agnostics.db'}"
-    return [*agn, "run", *words, "--sandbox", "bubblewrap", "--store", store, "--json", *sets]
-
-
-def _run(home: Path, agn: list[str], *words: str, settings: list[str]) -> dict[str, Any]:
-    command = _command(home, agn, *words, settings=settings)
-    answer = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    assert answer.returncode == 0, answer.stderr
-    (line,) = answer.stdout.splitlines()
-    summary: dict[str, Any] = json.loads(line)
-    return summary
-
-
-def _answers(home: Path, run: str) -> list[Any]:
+def _answers(home: Any, run: str) -> list[Any]:
     join = "from completion join task on task.id = task_id where run_id = ? order by 1, 2, 3"
-    with sqlite3.connect(home / "agnostics.db") as database:
-        return database.execute(f"select step, task.key, sample, text {join}", (run,)).fetchall()
+    return home.query(f"select step, task.key, sample, text {join}", run)
 
 
-def test_a_run_on_two_nodes_is_that_of_one_process_also_when_it_is_interrupted(
-    starter_model: Path, tmp_path: Path
-) -> None:
+def test_a_run_on_two_nodes_is_that_of_one_process_also_when_it_is_interrupted(starter_model: Path, home: Any) -> None:
     words = ("--model", str(starter_model), "--steps", "30")
-    whole = _run(tmp_path, AGN, *words, settings=SMALL)["run"]
+    whole = home.run(*words, settings=SMALL)["run"]
     process = subprocess.Popen(
-        _command(tmp_path, LAUNCH, *words, settings=SMALL), stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        home.command(*words, agn=LAUNCH, settings=SMALL), stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     assert process.stderr is not None
     said = []
@@ -58,16 +38,15 @@ def test_a_run_on_two_nodes_is_that_of_one_process_also_when_it_is_interrupted(
         if line.startswith("step 1/30"):
             process.send_signal(signal.SIGINT)
     assert process.wait(timeout=120) == 130, said
-    with sqlite3.connect(tmp_path / "agnostics.db") as database:
-        ((run, status),) = database.execute("select id, status from run where id != ?", (whole,)).fetchall()
+    ((run, status),) = home.query("select id, status from run where id != ?", whole)
     assert status == "interrupted"
-    assert _run(tmp_path, LAUNCH, "--resume", run, settings=[])["steps"] == 30
-    assert _answers(tmp_path, run) == _answers(tmp_path, whole)
+    assert home.run("--resume", run, agn=LAUNCH, settings=[])["steps"] == 30
+    assert _answers(home, run) == _answers(home, whole)
 
 
-def test_what_is_wrong_is_said_once_and_is_the_exit_status(tmp_path: Path) -> None:
+def test_what_is_wrong_is_said_once_and_is_the_exit_status(home: Any) -> None:
     answer = subprocess.run(
-        _command(tmp_path, LAUNCH, "--language", "luaa", settings=[]),
+        home.command("--language", "luaa", agn=LAUNCH, settings=[]),
         capture_output=True,
         text=True,
         timeout=120,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,7 +14,6 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
-AGN = [sys.executable, "-m", "agnostics"]
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node"]
 AGN_ON_TWO = [*TORCHRUN, "2", "-m", "agnostics"]
 SMALL = [
@@ -55,10 +53,10 @@ def _updates(launcher: list[str], model: Path) -> dict[str, Any]:
     return found
 
 
-def test_a_run_on_two_ranks_is_that_of_one_also_when_it_is_interrupted(starter_model: Path, tmp_path: Path) -> None:
+def test_a_run_on_two_ranks_is_that_of_one_also_when_it_is_interrupted(starter_model: Path, home: Any) -> None:
     words = ("--model", str(starter_model), "--steps", "4")
-    whole = _run(tmp_path, AGN, *words, settings=SMALL)["run"]
-    command = _command(tmp_path, AGN_ON_TWO, *words, settings=SMALL)
+    whole = home.run(*words, settings=SMALL)["run"]
+    command = home.command(*words, agn=AGN_ON_TWO, settings=SMALL)
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     said = []
@@ -67,60 +65,38 @@ def test_a_run_on_two_ranks_is_that_of_one_also_when_it_is_interrupted(starter_m
         if line.startswith("step 2/4"):
             process.send_signal(signal.SIGINT)  # which the launcher hands on
     process.wait(timeout=60)
-    ((run, status),) = _query(tmp_path, "select id, status from run where id != ?", whole)
+    ((run, status),) = home.query("select id, status from run where id != ?", whole)
     assert status == "interrupted", said
     assert sum("interrupted after step" in line for line in said) == 1
     assert sum(line.startswith("step 1/4") for line in said) == 1
-    refused = subprocess.run(
-        _command(tmp_path, AGN, "--resume", run, settings=[]), capture_output=True, text=True, timeout=120
-    )
+    refused = home.tried("--resume", run, settings=[])
     assert refused.returncode == 2
     assert f"torchrun --nproc-per-node 2 -m agnostics run --resume {run}" in refused.stderr.splitlines()[-1]
-    assert _run(tmp_path, AGN_ON_TWO, "--resume", run, settings=[])["steps"] == 4
-    assert _answers(tmp_path, run) == _answers(tmp_path, whole)
-    losses = _losses(tmp_path, run)
-    assert losses.keys() == _losses(tmp_path, whole).keys()
-    assert losses == pytest.approx(_losses(tmp_path, whole), rel=1e-5, abs=1e-5)
+    assert home.run("--resume", run, agn=AGN_ON_TWO, settings=[])["steps"] == 4
+    assert _answers(home, run) == _answers(home, whole)
+    losses = _losses(home, run)
+    assert losses.keys() == _losses(home, whole).keys()
+    assert losses == pytest.approx(_losses(home, whole), rel=1e-5, abs=1e-5)
     assert any(abs(value) > 1e-3 for (_, name), value in losses.items() if name == "loss")
 
 
-def test_what_goes_wrong_is_said_once(starter_model: Path, tmp_path: Path) -> None:
+def test_what_goes_wrong_is_said_once(starter_model: Path, home: Any) -> None:
     settings = [*SMALL, "rollout.engine=transformers", "evaluation.tasks=0", "train.max_gap=1e-12"]
-    command = _command(tmp_path, AGN_ON_TWO, "--model", str(starter_model), settings=settings)
+    command = home.command("--model", str(starter_model), agn=AGN_ON_TWO, settings=settings)
     answer = subprocess.run(command, capture_output=True, text=True, timeout=240)
     assert answer.returncode != 0
     (said,) = (line for line in answer.stderr.splitlines() if line.startswith("agn:"))
     assert "does not sample from the policy that is trained" in said
-    assert _query(tmp_path, "select status from run") == [("failed",)]
+    assert home.query("select status from run") == [("failed",)]
 
 
-def _command(home: Path, agn: list[str], *words: str, settings: list[str]) -> list[str]:
-    sets = [part for setting in [*settings, f"output={home / 'runs'}"] for part in ("--set", setting)]
-    store = f"sqlite:///{home / 'agnostics.db'}"
-    return [*agn, "run", *words, "--sandbox", "bubblewrap", "--store", store, "--json", *sets]
-
-
-def _run(home: Path, agn: list[str], *words: str, settings: list[str]) -> dict[str, Any]:
-    command = _command(home, agn, *words, settings=settings)
-    answer = subprocess.run(command, capture_output=True, text=True, timeout=240)
-    assert answer.returncode == 0, answer.stderr
-    (line,) = answer.stdout.splitlines()  # one rank speaks
-    summary: dict[str, Any] = json.loads(line)
-    return summary
-
-
-def _query(home: Path, statement: str, *values: object) -> list[Any]:
-    with sqlite3.connect(home / "agnostics.db") as database:
-        return database.execute(statement, values).fetchall()
-
-
-def _answers(home: Path, run: str) -> list[Any]:
+def _answers(home: Any, run: str) -> list[Any]:
     """What the model of a run wrote and what it got for it, in order."""
     columns = "phase, step, task.key, sample, text, r.value, r.advantage"
     joins = "join task on task.id = task_id join reward r on r.completion_id = completion.id"
-    return _query(home, f"select {columns} from completion {joins} where run_id = ? order by 1, 2, 3, 4", run)
+    return home.query(f"select {columns} from completion {joins} where run_id = ? order by 1, 2, 3, 4", run)
 
 
-def _losses(home: Path, run: str) -> dict[tuple[int, str], float]:
-    rows = _query(home, "select step, name, value from step_metric where run_id = ? order by 1, 2", run)
+def _losses(home: Any, run: str) -> dict[tuple[int, str], float]:
+    rows = home.query("select step, name, value from step_metric where run_id = ? order by 1, 2", run)
     return {(step, name): value for step, name, value in rows if name in LOSSES}

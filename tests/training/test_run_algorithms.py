@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +11,6 @@ from safetensors.torch import load_file
 
 pytestmark = pytest.mark.slow
 
-AGN = [sys.executable, "-c", "from agnostics.cli import main; main()"]
 SMALL = [
     *("rollout.engine=transformers", "rollout.prompts=2", "rollout.group=6", "rollout.max_new_tokens=48"),
     *("rollout.temperature=1.0", "train.learning_rate=1e-3", "train.warmup_epochs=0", "evaluation.tasks=0"),
@@ -37,35 +32,14 @@ def agn_algorithms():
 """
 
 
-def _agn(home: Path, *words: str, settings: list[str]) -> subprocess.CompletedProcess[str]:
-    sets = [part for setting in [*settings, f"output={home / 'runs'}"] for part in ("--set", setting)]
-    store = f"sqlite:///{home / 'agnostics.db'}"
-    command = [*AGN, "run", *words, "--sandbox", "bubblewrap", "--store", store, "--json", *sets]
-    path = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(home / "site")]))
-    environment = {**os.environ, "PYTHONPATH": path}
-    return subprocess.run(command, capture_output=True, text=True, timeout=240, env=environment)
-
-
-def _run(home: Path, *words: str, settings: list[str]) -> dict[str, Any]:
-    answer = _agn(home, *words, settings=settings)
-    assert answer.returncode == 0, answer.stderr
-    summary: dict[str, Any] = json.loads(answer.stdout.splitlines()[-1])
-    return summary
-
-
-def _query(home: Path, statement: str, *values: object) -> list[Any]:
-    with sqlite3.connect(home / "agnostics.db") as database:
-        return database.execute(statement, values).fetchall()
-
-
-def _figures(home: Path, run: str, name: str) -> list[float]:
-    found = _query(home, "select value from step_metric where run_id = ? and name = ? order by step", run, name)
+def _figures(home: Any, run: str, name: str) -> list[float]:
+    found = home.query("select value from step_metric where run_id = ? and name = ? order by step", run, name)
     return [value for (value,) in found]
 
 
-def _texts(home: Path, run: str) -> list[Any]:
+def _texts(home: Any, run: str) -> list[Any]:
     join = "from completion join task on task.id = task_id where run_id = ?"
-    return _query(home, f"select step, task.key, sample, text {join} order by step, task.key, sample", run)
+    return home.query(f"select step, task.key, sample, text {join} order by step, task.key, sample", run)
 
 
 def _furthest(one: Path, other: Path) -> float:
@@ -75,67 +49,68 @@ def _furthest(one: Path, other: Path) -> float:
 
 @pytest.mark.parametrize("algorithm", ["grpo", "dr_grpo", "dapo", "gspo", "cwm", "rloo"])
 def test_an_algorithm_moves_the_weights_and_stores_what_it_did(
-    algorithm: str, starter_model: Path, tmp_path: Path
+    algorithm: str, starter_model: Path, home: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if algorithm == "rloo":
         _install_pack(tmp_path)
+        monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
     settings = [*SMALL, f"algorithm={algorithm}"]
     if algorithm == "cwm":
         settings += ["train.batch_tokens=100", "train.updates=2"]
-    summary = _run(tmp_path, "--model", str(starter_model), "--steps", "2", settings=settings)
+    summary = home.run("--model", str(starter_model), "--steps", "2", settings=settings)
     run = summary["run"]
-    updates, versions = _figures(tmp_path, run, "updates"), _figures(tmp_path, run, "policy_version")
+    updates, versions = _figures(home, run, "updates"), _figures(home, run, "policy_version")
     assert versions[-1] == sum(updates) > 0
     assert 1e-6 < _furthest(Path(summary["checkpoint"]), starter_model) < 1.0
-    groups = sum(_figures(tmp_path, run, "groups"))
-    stored = _query(tmp_path, "select count(*) from verification where run_id = ?", run)
+    groups = sum(_figures(home, run, "groups"))
+    stored = home.query("select count(*) from verification where run_id = ?", run)
     assert stored == [(summary["completions"],)] == [(groups * 6,)]
     assert groups == 4 or algorithm == "dapo"
     assert (max(updates) > 2) is (algorithm == "cwm")
     for name in ("loss", "ratio", "clipped", "kl", "gradient_norm", "gap", "rejected", "stale"):
-        assert _figures(tmp_path, run, name), name
+        assert _figures(home, run, name), name
 
 
-def test_refilled_groups_are_stored_and_repeat(starter_model: Path, tmp_path: Path) -> None:
+def test_refilled_groups_are_stored_and_repeat(starter_model: Path, home: Any) -> None:
     settings = [*SMALL, "algorithm=dapo", "rollout.group=2", "rollout.refill=2"]
-    runs = [_run(tmp_path, "--model", str(starter_model), "--steps", "2", settings=settings) for _ in range(2)]
-    groups = _figures(tmp_path, runs[0]["run"], "groups")
-    silent = _figures(tmp_path, runs[0]["run"], "groups_without_signal")
+    runs = [home.run("--model", str(starter_model), "--steps", "2", settings=settings) for _ in range(2)]
+    groups = _figures(home, runs[0]["run"], "groups")
+    silent = _figures(home, runs[0]["run"], "groups_without_signal")
     assert max(groups) > 2
     assert all(asked - empty <= 2 for asked, empty in zip(groups, silent, strict=True))
-    assert _texts(tmp_path, runs[0]["run"]) == _texts(tmp_path, runs[1]["run"])
-    assert len(_texts(tmp_path, runs[0]["run"])) == 2 * sum(groups)
+    assert _texts(home, runs[0]["run"]) == _texts(home, runs[1]["run"])
+    assert len(_texts(home, runs[0]["run"])) == 2 * sum(groups)
 
 
-def test_a_run_with_a_divergence_resumes_with_the_model_it_began_with(starter_model: Path, tmp_path: Path) -> None:
+def test_a_run_with_a_divergence_resumes_with_the_model_it_began_with(starter_model: Path, home: Any) -> None:
     settings = [*SMALL, "rollout.group=12", "train.kl=0.05", "train.correction_cap=2.0"]
-    summary = _run(tmp_path, "--model", str(starter_model), "--steps", "2", settings=settings)
-    resumed = _run(tmp_path, "--resume", summary["run"], "--steps", "3", settings=[])
+    summary = home.run("--model", str(starter_model), "--steps", "2", settings=settings)
+    resumed = home.run("--resume", summary["run"], "--steps", "3", settings=[])
     assert resumed["steps"] == 3
-    divergences = _figures(tmp_path, summary["run"], "kl")
+    divergences = _figures(home, summary["run"], "kl")
     assert len(divergences) == 3
     assert divergences[0] < 1e-9
     assert divergences[2] > 1e-5  # before its only update: from the model of step 1, not that of the resume
 
 
-def test_a_gap_to_the_engine_stops_the_run_with_a_message(starter_model: Path, tmp_path: Path) -> None:
+def test_a_gap_to_the_engine_stops_the_run_with_a_message(starter_model: Path, home: Any) -> None:
     settings = [*SMALL, "train.max_gap=1e-12"]
-    answer = _agn(tmp_path, "--model", str(starter_model), "--steps", "1", settings=settings)
+    answer = home.tried("--model", str(starter_model), "--steps", "1", settings=settings)
     assert answer.returncode == 1
     assert "the engine does not sample from the policy that is trained" in answer.stderr.splitlines()[-1]
-    assert _query(tmp_path, "select status from run") == [("failed",)]
+    assert home.query("select status from run") == [("failed",)]
 
 
-def test_an_unknown_algorithm_is_one_line(tmp_path: Path) -> None:
-    answer = _agn(tmp_path, settings=["algorithm=gropo"])
+def test_an_unknown_algorithm_is_one_line(home: Any) -> None:
+    answer = home.tried(settings=["algorithm=gropo"])
     assert answer.returncode == 2
     assert "unknown algorithm 'gropo'; did you mean 'grpo'?" in answer.stderr
 
 
-def _install_pack(home: Path) -> None:
+def _install_pack(folder: Path) -> None:
     """An algorithm of somebody else, as pip would leave it."""
-    about = home / "site" / "pack_rloo-1.0.dist-info"
+    about = folder / "pack_rloo-1.0.dist-info"
     about.mkdir(parents=True)
-    (home / "site" / "pack_rloo.py").write_text(PACK)
+    (folder / "pack_rloo.py").write_text(PACK)
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: pack-rloo\nVersion: 1.0\n")
     (about / "entry_points.txt").write_text("[agnostics]\nrloo = pack_rloo\n")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import random
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
@@ -20,73 +18,51 @@ import pytest
 from agnostics.train.watching import meaning, shown
 
 Figures = dict[tuple[int, str], float]
-AGN = [sys.executable, "-c", "from agnostics.cli import main; main()"]
 TINY = ["rollout.prompts=2", "rollout.group=4", "rollout.max_new_tokens=48", "train.learning_rate=1e-3"]
 HELD_OUT = ["evaluation.tasks=4", "evaluation.samples=2"]
 
 
-def _command(home: Path, *words: str, settings: list[str]) -> list[str]:
-    sets = [part for setting in [*settings, f"output={home / 'runs'}"] for part in ("--set", setting)]
-    return [*AGN, "run", *words, "--sandbox", "bubblewrap", "--store", _url(home), "--json", *sets]
-
-
-def _url(home: Path) -> str:
-    return f"sqlite:///{home / 'agnostics.db'}"
-
-
-def _run(home: Path, *words: str, settings: list[str]) -> dict[str, Any]:
-    answer = subprocess.run(_command(home, *words, settings=settings), capture_output=True, text=True, timeout=240)
-    assert answer.returncode == 0, answer.stderr
-    summary: dict[str, Any] = json.loads(answer.stdout.splitlines()[-1])
-    return summary
-
-
-def _query(home: Path, statement: str, *values: object) -> list[Any]:
-    with sqlite3.connect(home / "agnostics.db") as database:
-        return database.execute(statement, values).fetchall()
-
-
-def _texts(home: Path, run: str) -> list[Any]:
+def _texts(home: Any, run: str) -> list[Any]:
     """Everything that a run's model wrote, in order."""
     order = "order by phase, step, task.key, sample"
     join = "from completion join task on task.id = task_id where run_id = ?"
-    return _query(home, f"select phase, step, task.key, sample, text {join} {order}", run)
+    return home.query(f"select phase, step, task.key, sample, text {join} {order}", run)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ["vllm", "transformers"])
 def test_a_short_run_stores_all_it_did_and_its_configuration_repeats_it(
-    engine: str, starter_model: Path, tmp_path: Path
+    engine: str, starter_model: Path, home: Any, tmp_path: Path
 ) -> None:
     settings = [*TINY, *HELD_OUT, f"rollout.engine={engine}"]
-    summary = _run(tmp_path, "--model", str(starter_model), "--steps", "3", settings=settings)
+    summary = home.run("--model", str(starter_model), "--steps", "3", settings=settings)
     assert summary.keys() == {
         *("run", "language", "steps", "completions", "pass_at_1_before", "pass_at_1_after"),
         *("interval_before", "interval_after", "checkpoint", "store", "seconds"),
     }
     run = summary["run"]
     assert (summary["language"], summary["steps"], summary["completions"]) == ("lua", 3, 3 * 8 + 2 * 8)
-    verdicts = dict(_query(tmp_path, "select verdict, count(*) from verification where run_id = ? group by 1", run))
-    counted = _query(tmp_path, "select sum(value) from step_metric where run_id = ? and name like '%completions'", run)
+    verdicts = dict(home.query("select verdict, count(*) from verification where run_id = ? group by 1", run))
+    counted = home.query("select sum(value) from step_metric where run_id = ? and name like '%completions'", run)
     assert sum(verdicts.values()) == counted[0][0] == summary["completions"]
-    per_step = _query(
-        tmp_path,
+    per_step = home.query(
         "select name, sum(value) from step_metric where run_id = ? and name like 'verdict_%' group by 1",
         run,
     )
     trained = "select 'verdict_' || verdict, count(*) from verification where run_id = ? and phase = 'train' group by 1"
-    assert sorted(per_step) == sorted(_query(tmp_path, trained, run))
-    gaps = _query(tmp_path, "select value from step_metric where run_id = ? and name = 'gap'", run)
+    assert sorted(per_step) == sorted(home.query(trained, run))
+    gaps = home.query("select value from step_metric where run_id = ? and name = 'gap'", run)
     assert len(gaps) == 3
     assert all(0 <= gap < 1e-4 for (gap,) in gaps)
-    again = _run(tmp_path, str(tmp_path / "runs" / run / "config.toml"), settings=[])
-    assert _texts(tmp_path, again["run"]) == _texts(tmp_path, run)
+    again = home.run(str(tmp_path / "runs" / run / "config.toml"), settings=[])
+    assert _texts(home, again["run"]) == _texts(home, run)
     assert again["run"] != run
 
 
 @pytest.mark.slow
 def test_an_interrupted_run_resumes_to_where_an_uninterrupted_one_gets(
     starter_model: Path,
+    home: Any,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     tensorboard_figures: Callable[[Path], Figures],
@@ -96,8 +72,8 @@ def test_an_interrupted_run_resumes_to_where_an_uninterrupted_one_gets(
     monkeypatch.setenv("WANDB_MODE", "offline")
     words = ("--model", str(starter_model), "--steps", "5")
     settings = [*TINY, *HELD_OUT, "rollout.engine=transformers"]
-    whole = _run(tmp_path, *words, settings=settings)
-    command = _command(tmp_path, *words, settings=[*settings, 'watch=["tensorboard", "wandb"]'])
+    whole = home.run(*words, settings=settings)
+    command = home.command(*words, settings=[*settings, 'watch=["tensorboard", "wandb"]'])
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     said = []
@@ -106,26 +82,26 @@ def test_an_interrupted_run_resumes_to_where_an_uninterrupted_one_gets(
         if line.startswith("step 2/5"):
             process.send_signal(signal.SIGINT)
     assert process.wait(timeout=60) == 130, said
-    ((run, status),) = _query(tmp_path, "select id, status from run where id != ?", whole["run"])
+    ((run, status),) = home.query("select id, status from run where id != ?", whole["run"])
     assert status == "interrupted"
     assert f"agn run --resume {run}" in said[-1]
-    steps = _query(tmp_path, "select distinct step from completion where run_id = ? and phase = 'train'", run)
+    steps = home.query("select distinct step from completion where run_id = ? and phase = 'train'", run)
     (checkpoint,) = (tmp_path / "runs" / run / "checkpoints").iterdir()
     assert checkpoint.name == f"step-{max(step for (step,) in steps):06}"
-    resumed = _run(tmp_path, "--resume", run, settings=[])
+    resumed = home.run("--resume", run, settings=[])
     assert (resumed["run"], resumed["steps"], resumed["completions"]) == (run, 5, whole["completions"])
-    assert _texts(tmp_path, run) == _texts(tmp_path, whole["run"])
+    assert _texts(home, run) == _texts(home, whole["run"])
     assert resumed["pass_at_1_before"] == whole["pass_at_1_before"]
-    stored = _figures(tmp_path, run)
+    stored = _figures(home, run)
     assert {step for step, _ in stored} == set(range(6))
     assert [name for _, name in stored if not meaning(name)] == []
     assert wandb_figures(tmp_path / "runs" / run / "wandb" / "latest-run") == stored
     assert tensorboard_figures(tmp_path / "runs" / run / "tensorboard") == pytest.approx(stored, rel=1e-6)  # float32
 
 
-def _figures(home: Path, run: str) -> Figures:
+def _figures(home: Any, run: str) -> Figures:
     """The figures in the store, by step and the name by which they are watched."""
-    rows = _query(home, "select step, name, value from step_metric where run_id = ? and value is not null", run)
+    rows = home.query("select step, name, value from step_metric where run_id = ? and value is not null", run)
     return {(step, watched): value for step, name, value in rows for watched in shown({name: value})}
 
 
@@ -133,54 +109,53 @@ KILLS = 10
 LOSSES = ("loss", "gap", "ratio", "gradient_norm", "reward_mean", "policy_version", "learning_rate")
 
 
-def _rewards(home: Path, run: str) -> list[Any]:
+def _rewards(home: Any, run: str) -> list[Any]:
     """The reward and advantage of everything that a run's model wrote, in order."""
     join = "from reward r join completion c on c.id = completion_id join task on task.id = task_id where run_id = ?"
-    return _query(home, f"select r.value, r.advantage {join} order by phase, step, task.key, sample", run)
+    return home.query(f"select r.value, r.advantage {join} order by phase, step, task.key, sample", run)
 
 
-def _losses(home: Path, run: str) -> list[Any]:
+def _losses(home: Any, run: str) -> list[Any]:
     names = ", ".join(f"'{name}'" for name in LOSSES)
-    return _query(
-        home, f"select step, name, value from step_metric where run_id = ? and name in ({names}) order by 1, 2", run
+    return home.query(
+        f"select step, name, value from step_metric where run_id = ? and name in ({names}) order by 1, 2", run
     )
 
 
 @pytest.mark.slow
-def test_a_run_killed_ten_times_at_random_ends_as_one_that_was_not(starter_model: Path, tmp_path: Path) -> None:
+def test_a_run_killed_ten_times_at_random_ends_as_one_that_was_not(starter_model: Path, home: Any) -> None:
     settings = [*TINY, *HELD_OUT, "rollout.engine=transformers", "checkpoint_every=3", "evaluation.every=4"]
     words = ("--model", str(starter_model), "--steps", "10")
     started = time.monotonic()
-    whole = _run(tmp_path, *words, settings=settings)["run"]
+    whole = home.run(*words, settings=settings)["run"]
     lasted, rng = time.monotonic() - started, random.Random(0)
-    command = _command(tmp_path, *words, settings=settings)
+    command = home.command(*words, settings=settings)
     for _ in range(KILLS):
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         with suppress(subprocess.TimeoutExpired):
             process.wait(timeout=rng.uniform(0.3, 1.0) * lasted)
         process.kill()
         process.wait(timeout=60)
-        made = _query(tmp_path, "select id from run where id != ?", whole)
-        command = _command(tmp_path, "--resume", made[0][0], settings=[]) if made else command
+        made = home.query("select id from run where id != ?", whole)
+        command = home.command("--resume", made[0][0], settings=[]) if made else command
     assert len(made) == 1
     (run,) = made[0]
-    _run(tmp_path, "--resume", run, settings=[])
-    assert _texts(tmp_path, run) == _texts(tmp_path, whole)
-    assert _rewards(tmp_path, run) == _rewards(tmp_path, whole)
-    assert _losses(tmp_path, run) == _losses(tmp_path, whole)
+    home.run("--resume", run, settings=[])
+    assert _texts(home, run) == _texts(home, whole)
+    assert _rewards(home, run) == _rewards(home, whole)
+    assert _losses(home, run) == _losses(home, whole)
     measured = "select distinct step from completion where run_id = ? and phase = 'eval_during' order by step"
-    assert _query(tmp_path, measured, run) == [(4,), (8,)]
+    assert home.query(measured, run) == [(4,), (8,)]
 
 
 @pytest.mark.slow
-def test_the_best_checkpoint_is_kept_beside_the_last(starter_model: Path, tmp_path: Path) -> None:
+def test_the_best_checkpoint_is_kept_beside_the_last(starter_model: Path, home: Any, tmp_path: Path) -> None:
     """The learning rate is so high that the last is hardly the best."""
     settings = [*TINY, "rollout.engine=transformers", "rollout.temperature=1.0", "train.learning_rate=0.05"]
     settings += ["evaluation.tasks=12", "evaluation.samples=4", "evaluation.every=1", "train.max_gap=1"]
-    run = _run(tmp_path, "--model", str(starter_model), "--steps", "4", settings=settings)["run"]
+    run = home.run("--model", str(starter_model), "--steps", "4", settings=settings)["run"]
     rates = dict(
-        _query(
-            tmp_path,
+        home.query(
             "select step, value from step_metric where run_id = ? and name in (?, ?)",
             *(run, "eval_during_pass_at_1", "eval_after_pass_at_1"),
         )
@@ -195,29 +170,27 @@ def test_the_best_checkpoint_is_kept_beside_the_last(starter_model: Path, tmp_pa
 
 
 @pytest.mark.slow
-def test_a_checkpoint_that_changed_or_is_another_runs_is_refused(starter_model: Path, tmp_path: Path) -> None:
+def test_a_checkpoint_that_changed_or_is_another_runs_is_refused(
+    starter_model: Path, home: Any, tmp_path: Path
+) -> None:
     settings = [*TINY, "rollout.engine=transformers", "evaluation.tasks=0", "checkpoint_every=1", "checkpoints=2"]
-    run = _run(tmp_path, "--model", str(starter_model), "--steps", "3", settings=settings)["run"]
+    run = home.run("--model", str(starter_model), "--steps", "3", settings=settings)["run"]
     folder = tmp_path / "runs" / run
     assert [path.name for path in sorted((folder / "checkpoints").iterdir())] == ["step-000002", "step-000003"]
     weights = folder / "checkpoints" / "step-000003" / "model.safetensors"
     content = bytearray(weights.read_bytes())
     content[-1] ^= 1
     weights.write_bytes(content)
-    answer = subprocess.run(
-        _command(tmp_path, "--resume", run, settings=[]), capture_output=True, text=True, timeout=120
-    )
+    answer = home.tried("--resume", run, settings=[])
     assert answer.returncode == 2
     assert (
         f"{weights} is not what was written there; remove {weights.parent} to go on" in answer.stderr.splitlines()[-1]
     )
     shutil.rmtree(weights.parent)
-    assert _run(tmp_path, "--resume", run, settings=[])["steps"] == 3
+    assert home.run("--resume", run, settings=[])["steps"] == 3
     other = tmp_path / "runs" / "other"
     shutil.copytree(folder, other)
-    answer = subprocess.run(
-        _command(tmp_path, "--resume", "other", settings=[]), capture_output=True, text=True, timeout=120
-    )
+    answer = home.tried("--resume", "other", settings=[])
     assert (answer.returncode, f"is a checkpoint of the run {run}" in answer.stderr) == (2, True)
 
 
@@ -234,8 +207,10 @@ def test_a_checkpoint_that_changed_or_is_another_runs_is_refused(starter_model: 
         (("nowhere.toml",), "nowhere.toml: no such configuration file"),
     ],
 )
-def test_bad_input_is_one_line_and_leaves_nothing(words: tuple[str, ...], message: str, tmp_path: Path) -> None:
-    command = _command(tmp_path, *words, settings=[])
+def test_bad_input_is_one_line_and_leaves_nothing(
+    words: tuple[str, ...], message: str, home: Any, tmp_path: Path
+) -> None:
+    command = home.command(*words, settings=[])
     answer = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=tmp_path)
     assert answer.returncode == 2
     (line,) = answer.stderr.splitlines()
@@ -244,32 +219,32 @@ def test_bad_input_is_one_line_and_leaves_nothing(words: tuple[str, ...], messag
 
 
 @pytest.mark.parametrize("name", ["tensorboard", "wandb"])
-def test_a_watcher_without_its_package_is_told_of_before_anything_is_done(name: str, tmp_path: Path) -> None:
-    missing = [sys.executable, "-c", f"import sys; sys.modules[{name!r}] = None; {AGN[-1]}"]
-    command = [*missing, *_command(tmp_path, settings=[f'watch=["{name}"]'])[len(AGN) :]]
-    answer = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=tmp_path)
+def test_a_watcher_without_its_package_is_told_of_before_anything_is_done(name: str, home: Any, tmp_path: Path) -> None:
+    without = f"import sys; sys.modules[{name!r}] = None; from agnostics.cli import main; main()"
+    answer = home.tried(settings=[f'watch=["{name}"]'], agn=[sys.executable, "-c", without])
     assert answer.returncode == 3
     assert answer.stderr == f"agn: {name} is not installed; run: pip install 'agnostics[watch]'\n"
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_model_folder_is_checked_before_anything_is_loaded(tmp_path: Path) -> None:
+def test_a_model_folder_is_checked_before_anything_is_loaded(home: Any, tmp_path: Path) -> None:
     folder = tmp_path / "model"
     folder.mkdir()
     (folder / "config.json").write_text("{}")
-    command = [*AGN, "run", "--model", str(folder)]
-    answer = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    answer = home.tried("--model", str(folder), settings=[])
     assert answer.returncode == 2
     assert "it has no weights" in answer.stderr
 
 
 @pytest.mark.slow
-def test_a_run_does_what_its_plan_says_and_writes_every_setting_down(starter_model: Path, tmp_path: Path) -> None:
+def test_a_run_does_what_its_plan_says_and_writes_every_setting_down(
+    starter_model: Path, home: Any, tmp_path: Path
+) -> None:
     settings = [*TINY, *HELD_OUT, "rollout.engine=transformers", "evaluation.every=1"]
     words = ("--model", str(starter_model), "--steps", "2")
-    plan = _run(tmp_path, *words, "--dry-run", settings=settings)
+    plan = home.run(*words, "--dry-run", settings=settings)
     assert list(tmp_path.iterdir()) == []
-    summary = _run(tmp_path, *words, settings=settings)
+    summary = home.run(*words, settings=settings)
     assert plan["work"]["programs"] == summary["completions"] == 2 * 8 + 3 * 8
     written = tomllib.loads((tmp_path / "runs" / summary["run"] / "config.toml").read_text())
     assert written["model"] == str(starter_model)

@@ -1,0 +1,55 @@
+"""`agn run` as a command, with all that it leaves in a folder of the test's own."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+AGN = (sys.executable, "-m", "agnostics")
+
+
+@dataclass(frozen=True)
+class Home:
+    """The folder in which runs keep what they make, and the store in it."""
+
+    folder: Path
+
+    @property
+    def url(self) -> str:
+        return f"sqlite:///{self.folder / 'agnostics.db'}"
+
+    def command(self, *words: str, settings: Sequence[str], agn: Sequence[str] = AGN) -> list[str]:
+        """`agn run` with these words and settings."""
+        sets = [part for setting in [*settings, f"output={self.folder / 'runs'}"] for part in ("--set", setting)]
+        return [*agn, "run", *words, "--sandbox", "bubblewrap", "--store", self.url, "--json", *sets]
+
+    def tried(self, *words: str, settings: Sequence[str], agn: Sequence[str] = AGN) -> subprocess.CompletedProcess[str]:
+        """What became of a run."""
+        command = self.command(*words, settings=settings, agn=agn)
+        return subprocess.run(command, capture_output=True, text=True, timeout=300)
+
+    def run(self, *words: str, **options: Any) -> dict[str, Any]:
+        """The summary of a run that ends well; nothing else is said on stdout."""
+        answer = self.tried(*words, **options)
+        assert answer.returncode == 0, answer.stderr
+        (line,) = answer.stdout.splitlines()
+        summary: dict[str, Any] = json.loads(line)
+        return summary
+
+    def query(self, statement: str, *values: object) -> list[Any]:
+        """The rows that the store answers with."""
+        with sqlite3.connect(self.folder / "agnostics.db") as database:
+            return database.execute(statement, values).fetchall()
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path)
