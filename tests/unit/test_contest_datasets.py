@@ -9,9 +9,12 @@ from typing import Any
 
 import pytest
 from agnostics.dataset import Dataset
+from agnostics.errors import UsageError
 from agnostics.task import Comparison, LimitOverrides, Task, Test
+from agnostics_datasets.apps import Apps
 from agnostics_datasets.code_contests import CodeContests
 from agnostics_datasets.judging import judged_by
+from agnostics_datasets.taco import Taco
 
 Tasks = Callable[..., list[Task]]
 
@@ -103,3 +106,78 @@ def test_code_contests_without_limits_sets_none(tasks_of: Tasks) -> None:
     (task,) = tasks_of(CodeContests(), {**CODE_CONTESTS, "time_limit": None, "memory_limit_bytes": 0})
     assert task.limits == LimitOverrides()
     assert task.tests[0] == Test(input="1 2\n", output="3\n")
+
+
+def in_out(inputs: list[Any], outputs: list[Any], **more: Any) -> str:
+    return json.dumps({"inputs": inputs, "outputs": outputs, **more})
+
+
+APPS = {
+    "id": 7,
+    "question": "Print the sum.\n",
+    "solutions": '["print(sum(map(int, input().split())))"]',
+    "input_output": in_out(["1 2\n"], ["3\n"]),
+    "difficulty": "interview",
+    "url": "https://example.org/7",
+    "starter_code": "",
+}
+TACO = {
+    "question": "Print the sum.",
+    "starter_code": "",
+    "input_output": in_out(["1 2\n"], ["3\n"]),
+    "difficulty": "EASY",
+    "raw_tags": "['math']",
+    "name": None,
+    "source": "codeforces",
+    "tags": "['Mathematics', 'Greedy algorithms']",
+    "skill_types": "[]",
+    "url": "https://example.org/1",
+    "Expected Auxiliary Space": None,
+    "time_limit": "1.0 - 2.5 seconds",
+    "date": None,
+    "picture_num": "0",
+    "memory_limit": "256.0 megabytes",
+    "Expected Time Complexity": None,
+}
+
+
+def test_apps_becomes_tasks(tasks_of: Tasks) -> None:
+    (task,) = tasks_of(Apps(), APPS)
+    assert (task.id, task.statement, task.difficulty) == ("apps/train/7", "Print the sum.", "interview")
+    assert task.tests == (Test(input="1 2\n", output="3\n"),)
+    assert task.metadata == {"url": "https://example.org/7"}
+
+
+def test_taco_becomes_tasks_with_their_limits_and_topics(tasks_of: Tasks) -> None:
+    first, second = tasks_of(Taco(), TACO, {**TACO, "time_limit": None, "memory_limit": "1.5 GB", "tags": None})
+    assert (first.id, second.id) == ("taco/train/0", "taco/train/1")
+    assert first.limits == LimitOverrides(run_s=2.5, memory_mb=256)
+    assert second.limits == LimitOverrides(memory_mb=1536)
+    assert first.tags == ("Mathematics", "Greedy algorithms")
+    assert first.metadata == {"source": "codeforces", "url": "https://example.org/1"}
+
+
+@pytest.mark.parametrize(("adapter", "record"), [(Apps(), APPS), (Taco(), TACO)], ids=["apps", "taco"])
+def test_what_is_for_python_only_or_has_no_tests_is_left_out(
+    adapter: Dataset, record: dict[str, Any], tasks_of: Tasks
+) -> None:
+    assert not tasks_of(
+        adapter,
+        {**record, "input_output": ""},
+        {**record, "input_output": in_out([], [])},
+        {**record, "input_output": in_out([[1, 2]], [3], fn_name="sum")},
+        {**record, "starter_code": "class Solution:"},
+        {**record, "question": "If there are several answers, print any."},
+    )
+
+
+def test_lists_of_lines_and_numbers_of_any_length_are_read(tasks_of: Tasks) -> None:
+    long = "7" * 5000
+    (task,) = tasks_of(Apps(), {**APPS, "input_output": f'{{"inputs": [["1", {long}]], "outputs": [["a", "b"]]}}'})
+    assert task.tests == (Test(input=f"1\n{long}\n", output="a\nb\n"),)
+
+
+@pytest.mark.parametrize("broken", ["{", '{"inputs": ["1"], "outputs": []}', '{"inputs": [null], "outputs": ["1"]}'])
+def test_broken_tests_are_refused_with_the_line(broken: str, tasks_of: Tasks) -> None:
+    with pytest.raises(UsageError, match=r"records\.jsonl:2: "):
+        tasks_of(Apps(), APPS, {**APPS, "input_output": broken})
