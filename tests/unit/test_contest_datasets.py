@@ -177,7 +177,9 @@ def test_lists_of_lines_and_numbers_of_any_length_are_read(tasks_of: Tasks) -> N
     assert task.tests == (Test(input=f"1\n{long}\n", output="a\nb\n"),)
 
 
-@pytest.mark.parametrize("broken", ["{", '{"inputs": ["1"], "outputs": []}', '{"inputs": [null], "outputs": ["1"]}'])
+@pytest.mark.parametrize(
+    "broken", ["{", "[" * 100_000, '{"inputs": ["1"], "outputs": []}', '{"inputs": [null], "outputs": ["1"]}']
+)
 def test_broken_tests_are_refused_with_the_line(broken: str, tasks_of: Tasks) -> None:
     with pytest.raises(UsageError, match=r"records\.jsonl:2: "):
         tasks_of(Apps(), APPS, {**APPS, "input_output": broken})

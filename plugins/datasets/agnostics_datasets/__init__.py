@@ -9,6 +9,7 @@ from agnostics_datasets.apps import Apps
 from agnostics_datasets.code_contests import CodeContests
 from agnostics_datasets.esolang_bench import EsolangBench
 from agnostics_datasets.jsonl import JsonLines
+from agnostics_datasets.live_code_bench import LiveCodeBench
 from agnostics_datasets.starter import Starter
 from agnostics_datasets.taco import Taco
 
@@ -16,4 +17,4 @@ from agnostics_datasets.taco import Taco
 @hookimpl
 def agn_datasets() -> list[Dataset]:
     """The adapters of this distribution."""
-    return [Apps(), CodeContests(), EsolangBench(), JsonLines(), Starter(), Taco()]
+    return [Apps(), CodeContests(), EsolangBench(), JsonLines(), LiveCodeBench(), Starter(), Taco()]

@@ -58,13 +58,13 @@ class Records(Dataset, Generic[R]):
             try:
                 record = self.record.model_validate(row)
                 task = self.task(record, number, split, seed) if self.belongs(record, split) else None
-            except ValueError as error:  # ValidationError is one
+            except (ValueError, RecursionError) as error:  # ValidationError is a ValueError
                 raise UsageError(f"{where}: {_complaint(error)}") from error
             if task is not None:
                 yield task
 
 
-def _complaint(error: ValueError) -> str:
+def _complaint(error: Exception) -> str:
     if not isinstance(error, ValidationError):
         return " ".join(str(error).split())
     first = error.errors()[0]
