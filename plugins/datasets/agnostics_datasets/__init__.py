@@ -7,6 +7,7 @@ from agnostics.dataset import Dataset
 
 from agnostics_datasets.apps import Apps
 from agnostics_datasets.code_contests import CodeContests
+from agnostics_datasets.codeforces import Codeforces, CodeforcesFromSource
 from agnostics_datasets.esolang_bench import EsolangBench
 from agnostics_datasets.jsonl import JsonLines
 from agnostics_datasets.live_code_bench import LiveCodeBench
@@ -17,4 +18,14 @@ from agnostics_datasets.taco import Taco
 @hookimpl
 def agn_datasets() -> list[Dataset]:
     """The adapters of this distribution."""
-    return [Apps(), CodeContests(), EsolangBench(), JsonLines(), LiveCodeBench(), Starter(), Taco()]
+    return [
+        Apps(),
+        CodeContests(),
+        Codeforces(),
+        CodeforcesFromSource(),
+        EsolangBench(),
+        JsonLines(),
+        LiveCodeBench(),
+        Starter(),
+        Taco(),
+    ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import ClassVar, Generic, TypeVar
 
 from agnostics.dataset import Dataset
@@ -55,13 +56,20 @@ class Records(Dataset, Generic[R]):
 
     def _tasks(self, rows: Iterator[Row], split: str, seed: int) -> Iterator[Task]:
         for number, (where, row) in enumerate(rows):
-            try:
+            with complaining(where):
                 record = self.record.model_validate(row)
                 task = self.task(record, number, split, seed) if self.belongs(record, split) else None
-            except (ValueError, RecursionError) as error:  # ValidationError is a ValueError
-                raise UsageError(f"{where}: {_complaint(error)}") from error
             if task is not None:
                 yield task
+
+
+@contextmanager
+def complaining(where: str) -> Iterator[None]:
+    """Turn what is wrong with the record at `where` into a UsageError that says so."""
+    try:
+        yield
+    except (ValueError, RecursionError) as error:  # ValidationError is a ValueError
+        raise UsageError(f"{where}: {_complaint(error)}") from error
 
 
 def _complaint(error: Exception) -> str:
