@@ -12,6 +12,7 @@ from agnostics.errors import UsageError
 from agnostics.task import Task, Test
 from agnostics_datasets.codeforces import HELD_OUT, Codeforces, CodeforcesFromSource
 from agnostics_datasets.contest_prompt import drawn_style
+from agnostics_datasets.mbpp_x import MbppX
 
 EXAMPLES = [{"input": "1 2\n", "output": "3\n"}, {"input": "5 5\n", "output": "10\n"}]
 SOURCE = {
@@ -144,3 +145,37 @@ def test_the_published_form_gives_the_same_task(tmp_path: Path) -> None:
     assert list(Codeforces().tasks("train", source=str(tmp_path))) == from_source(
         tmp_path, [SOURCE], [said("1/A", "diff")]
     )
+
+
+MBPP = {
+    "original_task_id": 2,
+    "description": "Add two numbers.",
+    "input_format": "Two integers.",
+    "output_format": "Their sum.",
+    "tests": EXAMPLES,
+}
+
+
+def mbpp(folder: Path, split: str, *changes: dict[str, Any]) -> list[Task]:
+    write(folder / "train.jsonl", *({**MBPP, **change} for change in changes))
+    return list(MbppX().tasks(split, source=str(folder / "train.jsonl")))
+
+
+def test_mbpp_shows_the_first_test_and_is_judged_by_all(tmp_path: Path) -> None:
+    (task,) = mbpp(tmp_path, "train", {})
+    assert task.statement == STATEMENTS["headings"].replace("\n\n# Note\n\nNo note.", "")
+    assert len(task.tests) == 2
+
+
+def test_mbpp_is_split_by_its_own_ids(tmp_path: Path) -> None:
+    changes = [{"original_task_id": number} for number in (1, 10, 11, 510, 511, 600, 601, 974)]
+    ids = {
+        split: [int(task.id.rpartition("/")[2]) for task in mbpp(tmp_path, split, *changes)] for split in MbppX.splits
+    }
+    assert ids == {"train": [1, 10, 601, 974], "validation": [511, 600], "test": [11, 510]}
+
+
+def test_mbpp_problems_whose_tests_contradict_each_other_are_left_out(tmp_path: Path) -> None:
+    same = [{"input": "1 2", "output": "3"}, {"input": "1 2\n", "output": "3 "}]
+    different = [{"input": "1 2", "output": "3"}, {"input": "1 2\n", "output": "4"}]
+    assert len(mbpp(tmp_path, "train", {"tests": same}, {"tests": different}, {"tests": []})) == 1

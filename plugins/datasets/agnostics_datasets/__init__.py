@@ -11,6 +11,7 @@ from agnostics_datasets.codeforces import Codeforces, CodeforcesFromSource
 from agnostics_datasets.esolang_bench import EsolangBench
 from agnostics_datasets.jsonl import JsonLines
 from agnostics_datasets.live_code_bench import LiveCodeBench
+from agnostics_datasets.mbpp_x import MbppX
 from agnostics_datasets.starter import Starter
 from agnostics_datasets.taco import Taco
 
@@ -26,6 +27,7 @@ def agn_datasets() -> list[Dataset]:
         EsolangBench(),
         JsonLines(),
         LiveCodeBench(),
+        MbppX(),
         Starter(),
         Taco(),
     ]
