@@ -8,6 +8,7 @@ from agnostics.dataset import Dataset
 from agnostics_datasets.apps import Apps
 from agnostics_datasets.code_contests import CodeContests
 from agnostics_datasets.codeforces import Codeforces, CodeforcesFromSource
+from agnostics_datasets.codenet import CodeNet
 from agnostics_datasets.esolang_bench import EsolangBench
 from agnostics_datasets.jsonl import JsonLines
 from agnostics_datasets.live_code_bench import LiveCodeBench
@@ -24,6 +25,7 @@ def agn_datasets() -> list[Dataset]:
         CodeContests(),
         Codeforces(),
         CodeforcesFromSource(),
+        CodeNet(),
         EsolangBench(),
         JsonLines(),
         LiveCodeBench(),
