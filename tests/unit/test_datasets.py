@@ -36,7 +36,10 @@ def test_every_adapter_refuses_an_unknown_split_in_one_line(
     assert "\n" not in str(error.value)
 
 
-OWN = {"jsonl": '{"id": "a", "tests": [{"input": "", "output": "1"}]}\n'}
+OWN = {
+    "csv": "id,input,output\na,,1\n",
+    "jsonl": '{"id": "a", "tests": [{"input": "", "output": "1"}]}\n',
+}
 """Files of adapters whose splits are the file's."""
 
 

@@ -9,6 +9,7 @@ from agnostics_datasets.apps import Apps
 from agnostics_datasets.code_contests import CodeContests
 from agnostics_datasets.codeforces import Codeforces, CodeforcesFromSource
 from agnostics_datasets.codenet import CodeNet
+from agnostics_datasets.csv_file import Csv
 from agnostics_datasets.esolang_bench import EsolangBench
 from agnostics_datasets.jsonl import JsonLines
 from agnostics_datasets.live_code_bench import LiveCodeBench
@@ -26,6 +27,7 @@ def agn_datasets() -> list[Dataset]:
         Codeforces(),
         CodeforcesFromSource(),
         CodeNet(),
+        Csv(),
         EsolangBench(),
         JsonLines(),
         LiveCodeBench(),
