@@ -12,6 +12,7 @@ from agnostics_datasets.codenet import CodeNet
 from agnostics_datasets.csv_file import Csv
 from agnostics_datasets.esolang_bench import EsolangBench
 from agnostics_datasets.jsonl import JsonLines
+from agnostics_datasets.kattis import Kattis
 from agnostics_datasets.live_code_bench import LiveCodeBench
 from agnostics_datasets.mbpp_x import MbppX
 from agnostics_datasets.starter import Starter
@@ -30,6 +31,7 @@ def agn_datasets() -> list[Dataset]:
         Csv(),
         EsolangBench(),
         JsonLines(),
+        Kattis(),
         LiveCodeBench(),
         MbppX(),
         Starter(),
