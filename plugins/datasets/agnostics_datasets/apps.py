@@ -7,14 +7,14 @@ from typing import ClassVar
 
 from agnostics.dataset import Hub
 from agnostics.task import Task
-from pydantic import AliasChoices, BaseModel, Field
+from pydantic import AliasChoices, Field
 
 from agnostics_datasets.input_output import tests_of
 from agnostics_datasets.judging import judged_by
-from agnostics_datasets.records import Records
+from agnostics_datasets.records import Fields, Records
 
 
-class Problem(BaseModel):
+class Problem(Fields):
     """The fields of a problem that are read. The files call the number `id`, and the hub's viewer `problem_id`."""
 
     id: int = Field(validation_alias=AliasChoices("id", "problem_id"))

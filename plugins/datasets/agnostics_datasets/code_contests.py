@@ -7,35 +7,34 @@ from typing import ClassVar
 
 from agnostics.dataset import Hub
 from agnostics.task import LimitOverrides, Task, Test
-from pydantic import BaseModel
 
 from agnostics_datasets.judging import judged_by
-from agnostics_datasets.records import Records
+from agnostics_datasets.records import Fields, Records
 
 SOURCES = ("unknown", "codechef", "codeforces", "hackerearth", "codejam", "atcoder", "aizu")
 DIFFICULTIES = ("unknown", "easy", "medium", "hard", "harder", "hardest", "external", *"ABCDEFGHIJKLMNOPQRSTUV")
 """The names of the numbers in the fields `source` and `difficulty`."""
 
 
-class Pairs(BaseModel):
+class Pairs(Fields):
     """Inputs and the outputs that belong to them, in two lists."""
 
-    input: list[str] = []
-    output: list[str] = []
+    input: tuple[str, ...] = ()
+    output: tuple[str, ...] = ()
 
     def tests(self) -> list[Test]:
         """The tests. Raises ValueError where one side is longer."""
         return [Test(input=i, output=o) for i, o in zip(self.input, self.output, strict=True)]
 
 
-class Duration(BaseModel):
+class Duration(Fields):
     """A time limit."""
 
     seconds: int = 0
     nanos: int = 0
 
 
-class Problem(BaseModel):
+class Problem(Fields):
     """The fields of a problem that are read."""
 
     name: str
@@ -45,7 +44,7 @@ class Problem(BaseModel):
     generated_tests: Pairs = Pairs()
     source: int = 0
     difficulty: int = 0
-    cf_tags: list[str] = []
+    cf_tags: tuple[str, ...] = ()
     cf_rating: int = 0
     time_limit: Duration | None = None
     memory_limit_bytes: int = 0

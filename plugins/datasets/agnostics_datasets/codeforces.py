@@ -12,12 +12,12 @@ from typing import ClassVar
 
 from agnostics.dataset import Hub
 from agnostics.task import Task, Test
-from pydantic import AliasChoices, BaseModel, Field
+from pydantic import AliasChoices, Field
 
 from agnostics_datasets.contest_prompt import WITH_HEADINGS, Sections, drawn_style, set_in
 from agnostics_datasets.files import Row, file_rows
 from agnostics_datasets.hub import hub_rows
-from agnostics_datasets.records import Records, complaining
+from agnostics_datasets.records import Fields, Records, complaining
 
 HELD_OUT = 107 / 5476
 """The share of problems that is held out: the paper has 107 of them, and 5,369 for training."""
@@ -27,7 +27,7 @@ _SOURCE = Hub(
 _CHECKERS = "checker_interactor"
 
 
-class Problem(BaseModel):
+class Problem(Fields):
     """The fields of a problem that are read, as the source calls them, then as the published form does."""
 
     id: str = Field(validation_alias=AliasChoices("source_id", "id"))
@@ -40,7 +40,7 @@ class Problem(BaseModel):
     contest_start_year: int | None = None
 
 
-class Classification(BaseModel):
+class Classification(Fields):
     """What a model said of a problem's judge: its thoughts, and JSON with the `type` diff, checker or interactor."""
 
     id: str

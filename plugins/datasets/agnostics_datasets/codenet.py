@@ -10,17 +10,16 @@ from typing import ClassVar
 from agnostics.dataset import Dataset
 from agnostics.errors import UsageError, unknown
 from agnostics.task import LimitOverrides, Task
-from pydantic import BaseModel
 
 from agnostics_datasets.files import file_rows
 from agnostics_datasets.judging import judged_by
-from agnostics_datasets.records import complaining
+from agnostics_datasets.records import Fields, complaining
 from agnostics_datasets.statement_html import Page
 
 _LIST = Path("metadata") / "problem_list.csv"
 
 
-class _Listed(BaseModel):
+class _Listed(Fields):
     """A row of the list of problems: the time is in ms, the memory in KB."""
 
     id: str

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any
-from urllib.error import HTTPError
-from urllib.request import Request, urlopen
 
 from agnostics.dataset import Hub
 from agnostics.errors import AgnosticsError, MissingRequirement, UsageError, describe
@@ -39,6 +36,10 @@ def hub_rows(hub: Hub, split: str) -> Iterator[Row]:
 
 def _ask(hub: Hub, endpoint: str, token: str | None) -> None:
     """Ask for the revision once: the hub's own client would go on asking for half a minute, and say so each time."""
+    from http import HTTPStatus
+    from urllib.error import HTTPError
+    from urllib.request import Request, urlopen
+
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     path = f"/api/datasets/{hub.repository}/revision/{hub.revision or 'main'}"
     try:

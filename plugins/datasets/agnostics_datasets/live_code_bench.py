@@ -8,15 +8,15 @@ from typing import Any, ClassVar
 
 from agnostics.dataset import Hub
 from agnostics.task import Comparison, Task, Test
-from pydantic import AliasChoices, BaseModel, Field
+from pydantic import AliasChoices, Field
 
 from agnostics_datasets.input_output import tests_of
 from agnostics_datasets.judging import judged_by
 from agnostics_datasets.packed import unpacked
-from agnostics_datasets.records import Records
+from agnostics_datasets.records import Fields, Records
 
 
-class Problem(BaseModel):
+class Problem(Fields):
     """The fields of a problem that are read, as LiveCodeBench calls them, then as SandboxFusion's samples do."""
 
     question_id: str | int = Field(validation_alias=AliasChoices("question_id", "id"))
@@ -71,7 +71,7 @@ class LiveCodeBench(Records[Problem]):
         )
 
 
-class _Case(BaseModel):
+class _Case(Fields):
     input: str
     output: str
     testtype: str

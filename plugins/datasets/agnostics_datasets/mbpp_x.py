@@ -7,13 +7,12 @@ from typing import ClassVar
 
 from agnostics.dataset import Hub
 from agnostics.task import Task, Test
-from pydantic import BaseModel
 
 from agnostics_datasets.contest_prompt import WITH_HEADINGS, Sections, set_in
-from agnostics_datasets.records import Records
+from agnostics_datasets.records import Fields, Records
 
 
-class Problem(BaseModel):
+class Problem(Fields):
     """The fields of a problem that are read."""
 
     original_task_id: int

@@ -10,12 +10,19 @@ from typing import ClassVar, Generic, TypeVar
 from agnostics.dataset import Dataset
 from agnostics.errors import UsageError, unknown
 from agnostics.task import Task
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from agnostics_datasets.files import Row, file_rows
 from agnostics_datasets.hub import hub_rows
 
-R = TypeVar("R", bound=BaseModel)
+
+class Fields(BaseModel):
+    """The fields of a record that are read. What checks them is built when the first record comes."""
+
+    model_config = ConfigDict(defer_build=True)  # every `agn` command imports every adapter
+
+
+R = TypeVar("R", bound=Fields)
 
 
 class Records(Dataset, Generic[R]):

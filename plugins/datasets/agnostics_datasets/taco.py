@@ -8,16 +8,15 @@ from typing import ClassVar
 
 from agnostics.dataset import Hub
 from agnostics.task import LimitOverrides, Task
-from pydantic import BaseModel
 
 from agnostics_datasets.input_output import tests_of
 from agnostics_datasets.judging import judged_by
-from agnostics_datasets.records import Records
+from agnostics_datasets.records import Fields, Records
 
 _MIB = {"k": 1 / 1024, "m": 1.0, "g": 1024.0}
 
 
-class Problem(BaseModel):
+class Problem(Fields):
     """The fields of a problem that are read."""
 
     question: str

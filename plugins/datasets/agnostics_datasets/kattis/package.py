@@ -13,7 +13,9 @@ from typing import Annotated, Any
 import yaml
 from agnostics.errors import UsageError
 from agnostics.task import Test
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import BeforeValidator, Field
+
+from agnostics_datasets.records import Fields
 
 _STATEMENTS = ("problem_statement", "statement")
 _ARCHIVES = {".zip", ".kpp"}
@@ -27,7 +29,7 @@ def words(value: Any) -> list[str]:
 Words = Annotated[list[str], BeforeValidator(words)]
 
 
-class Limits(BaseModel):
+class Limits(Fields):
     """The limits that are read: seconds, and MiB."""
 
     time_limit: float | None = None
@@ -35,16 +37,16 @@ class Limits(BaseModel):
     output: float | None = None
 
 
-class About(BaseModel):
+class About(Fields):
     """What is read of `problem.yaml`."""
 
     name: str | dict[str, str] | None = None
     type: Words = Field(["pass-fail"], validate_default=True)
-    validation: Words = []
-    validator_flags: Words = []
+    validation: Words = Field(default_factory=list)
+    validator_flags: Words = Field(default_factory=list)
     license: str | None = None
     source: Any = None
-    keywords: Words = []
+    keywords: Words = Field(default_factory=list)
     limits: Annotated[Limits, BeforeValidator(lambda value: value or {})] = Limits()
 
     @property
