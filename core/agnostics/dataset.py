@@ -20,6 +20,8 @@ class Hub:
     configuration: str | None = None
     files: Mapping[str, str] = field(default_factory=dict)
     """The files of each split, as a pattern, where the repository does not say so itself."""
+    columns: tuple[str, ...] = ()
+    """The columns that are read, where the files are Parquet and have others that are large; none for all of them."""
 
     def __str__(self) -> str:
         parts = [self.repository, *filter(None, [self.configuration])]

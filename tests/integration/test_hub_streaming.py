@@ -110,7 +110,10 @@ def hub(tmp_path: Path) -> Iterator[tuple[str, list[str]]]:
 
 
 def fill(root: Path) -> None:
-    problem = {"name": "1_A. Sum", "description": "Add.", "public_tests": TESTS, "source": 2}
+    kinds = dict.fromkeys(("public_tests", "private_tests", "generated_tests"), TESTS)
+    limits = {"time_limit": {"seconds": 1, "nanos": 0}, "memory_limit_bytes": 0, "input_file": "", "output_file": ""}
+    about = {"description": "Add.", "source": 2, "difficulty": 7, "cf_tags": ["math"], "cf_rating": 800}
+    problem = {"name": "1_A. Sum", **about, **kinds, **limits, "solutions": {"language": [3], "solution": [""]}}
     parquet(root / "deepmind/code_contests/data/train-00000-of-00001.parquet", problem, {**problem, "name": "1_B. Sum"})
     apps = root / "codeparrot/apps"
     apps.mkdir(parents=True)
@@ -119,7 +122,8 @@ def fill(root: Path) -> None:
     (apps / "train.jsonl").write_text(json.dumps({"id": 7, "question": "Add.", "input_output": tests}) + "\n")
     codeforces = root / "open-r1/codeforces-cots"
     example = {"input": "1 2\n", "output": "3\n"}
-    solved = {"id": "1/A", "title": "Sum", "description": "Add.", "examples": [example], "generation": ""}
+    texts = {"title": "Sum", "description": "Add.", "input_format": "", "output_format": "", "note": None}
+    solved = {"id": "1/A", **texts, "examples": [example], "contest_start_year": 2010, "generation": ""}
     said = {"id": "1/A", "generation": '</think>\n```json\n{"type": "diff"}\n```'}
     parquet(codeforces / "solutions_py_decontaminated/train-00000-of-00001.parquet", solved, {**solved, "id": "1/B"})
     parquet(codeforces / "checker_interactor/train-00000-of-00001.parquet", said)

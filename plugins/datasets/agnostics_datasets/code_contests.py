@@ -77,7 +77,11 @@ class CodeContests(Records[Problem]):
         "cf_rating": "metadata.rating",
         "input_file, output_file": "the problem is left out where one is named",
     }
-    hub: ClassVar[Hub] = Hub("deepmind/code_contests", "802411c3010cb00d1b05bad57ca77365a3c699d6")
+    hub: ClassVar[Hub] = Hub(
+        "deepmind/code_contests",
+        "802411c3010cb00d1b05bad57ca77365a3c699d6",
+        columns=tuple(Problem.model_fields),
+    )
     record = Problem
 
     def task(self, record: Problem, number: int, split: str, seed: int) -> Task | None:  # noqa: ARG002

@@ -21,10 +21,7 @@ from agnostics_datasets.records import Fields, Records, complaining
 
 HELD_OUT = 107 / 5476
 """The share of problems that is held out: the paper has 107 of them, and 5,369 for training."""
-_SOURCE = Hub(
-    "open-r1/codeforces-cots", "39ac85c150806230473c70ad72c31f6232fe3f41", configuration="solutions_py_decontaminated"
-)
-_CHECKERS = "checker_interactor"
+_SOLUTIONS, _CHECKERS = "solutions_py_decontaminated", "checker_interactor"
 
 
 class Problem(Fields):
@@ -108,18 +105,31 @@ class CodeforcesFromSource(Codeforces):
         "title, contest_start_year": "metadata",
         "checker_interactor: id, generation": "the problem is left out where its type is not `diff`",
     }
-    hub: ClassVar[Hub] = _SOURCE
+    hub: ClassVar[Hub] = Hub(
+        "open-r1/codeforces-cots",
+        "39ac85c150806230473c70ad72c31f6232fe3f41",
+        configuration=_SOLUTIONS,
+        columns=(
+            "id",
+            "title",
+            "description",
+            "input_format",
+            "output_format",
+            "examples",
+            "note",
+            "contest_start_year",
+        ),
+    )
     stored: ClassVar[str | None] = "train"
 
     def rows(self, split: str, source: str | None) -> Iterator[Row]:
         """The problems with one right output; see `Records.rows`."""
-        assert _SOURCE.configuration
         if source is None:
-            kinds, rows = hub_rows(replace(_SOURCE, configuration=_CHECKERS), split), hub_rows(_SOURCE, split)
+            checkers = replace(self.hub, configuration=_CHECKERS, columns=tuple(Classification.model_fields))
+            kinds, rows = hub_rows(checkers, split), hub_rows(self.hub, split)
         else:
-            folder = Path(source)
-            kinds = file_rows(str(folder / _CHECKERS), split, (split,))
-            rows = file_rows(str(folder / _SOURCE.configuration), split, (split,))
+            kinds = file_rows(str(Path(source) / _CHECKERS), split, (split,))
+            rows = file_rows(str(Path(source) / _SOLUTIONS), split, (split,))
         return _with_one_output(rows, kinds)
 
     def belongs(self, record: Problem, split: str) -> bool:

@@ -13,6 +13,8 @@ from agnostics.errors import AgnosticsError, MissingRequirement, UsageError, des
 from agnostics_datasets.files import Row
 
 _PATIENCE_S = 10
+_AT_ONCE = 16
+"""How many records of a Parquet file are in memory together."""
 _FORMATS = {".jsonl": "json", ".parquet": "parquet"}
 
 
@@ -64,9 +66,11 @@ def _stream(hub: Hub, split: str, load_dataset: Any) -> Iterator[Row]:
 
 def _request(hub: Hub, split: str) -> dict[str, Any]:
     """What is asked of `load_dataset`: files by name where the repository holds a loading script, which is not run."""
+    part = {"columns": list(hub.columns), "batch_size": _AT_ONCE} if hub.columns else {}
     if not hub.files:
-        return {"path": hub.repository, "name": hub.configuration, "revision": hub.revision, "split": split}
+        place = {"path": hub.repository, "name": hub.configuration, "revision": hub.revision, "split": split}
+        return {**place, **part}
     pattern = hub.files[split]
     revision = f"@{hub.revision}" if hub.revision else ""
-    place = f"hf://datasets/{hub.repository}{revision}/{pattern}"
-    return {"path": _FORMATS[Path(pattern).suffix], "data_files": place, "split": "train"}
+    files = f"hf://datasets/{hub.repository}{revision}/{pattern}"
+    return {"path": _FORMATS[Path(pattern).suffix], "data_files": files, "split": "train", **part}

@@ -57,6 +57,7 @@ class Taco(Records[Problem]):
         "BAAI/TACO",
         "d593ed0a2becbbc952230bb89be09189bf1056dc",
         files={"train": "ALL/train-*.parquet", "test": "ALL/test-*.parquet"},
+        columns=tuple(Problem.model_fields),
     )
     record = Problem
 

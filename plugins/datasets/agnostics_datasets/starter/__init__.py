@@ -32,7 +32,7 @@ class Starter(Dataset):
     description: ClassVar[str] = "Small tasks of many kinds, generated from a seed."
     license: ClassVar[str] = "Apache-2.0"
     size: ClassVar[str] = "about 10,000 statements of 67 kinds, a fifth of them held out; inputs without end"
-    fields: ClassVar[Mapping[str, str]] = {"none": "tasks are generated from the seed"}
+    fields: ClassVar[Mapping[str, str]] = {"seed": "the order of the tasks, and the inputs of their tests"}
 
     def tasks(self, split: str, *, source: str | None = None, seed: int = 0) -> Iterator[Task]:
         """The tasks of `split`; see `Dataset.tasks`."""
