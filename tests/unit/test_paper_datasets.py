@@ -127,6 +127,12 @@ def test_held_out_statements_do_not_vary(tmp_path: Path) -> None:
     assert {task.statement for task in held_out} == {STATEMENTS["headings"]}
 
 
+@pytest.mark.parametrize("broken", [{"id": ["1/A"]}, {"id": None}, {}, 3])
+def test_a_problem_without_an_id_is_refused_with_its_line(broken: Any, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"train-00000-of-00001\.jsonl:2: "):
+        from_source(tmp_path, [SOURCE, broken], [said("1/A", "diff")])
+
+
 def test_a_folder_without_the_classifications_is_refused(tmp_path: Path) -> None:
     write(tmp_path / "solutions_py_decontaminated" / "train.jsonl", SOURCE)
     with pytest.raises(UsageError, match="checker_interactor: no such file"):

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from random import Random
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from agnostics.dataset import Hub
 from agnostics.task import Task, Test
@@ -145,9 +145,12 @@ def _with_one_output(rows: Iterator[Row], kinds: Iterator[Row]) -> Iterator[Row]
             said = Classification.model_validate(row)
         if found := _type(said.generation or ""):
             types[said.id] = found
-    yield from (
-        (where, row) for where, row in rows if not isinstance(row, dict) or types.get(row.get("id", "")) == "diff"
-    )
+    yield from ((where, row) for where, row in rows if _is_kept(row, types))
+
+
+def _is_kept(row: Any, types: Mapping[str, str]) -> bool:
+    name = row.get("id") if isinstance(row, dict) else None
+    return not isinstance(name, str) or types.get(name) == "diff"  # one without an id is refused where it is checked
 
 
 def _type(generation: str) -> str | None:

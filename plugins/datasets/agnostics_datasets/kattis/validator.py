@@ -67,10 +67,10 @@ def _groups(folder: Traversable) -> Iterator[Traversable]:
 
 def _default(flags: list[str]) -> Comparison | None:
     """The mode for flags of the default validator; None for spaces that count beside numbers that are rounded."""
-    words, exact, tolerances = iter(flags), False, dict[str, float]()
-    for word in words:
+    rest, exact, tolerances = iter(flags), False, dict[str, float]()
+    for word in rest:
         if word in _TOLERANCES:
-            tolerances[word] = float(next(words, "nothing"))
+            tolerances[word] = float(next(rest, "nothing"))
         elif word == "space_change_sensitive":
             exact = True
         elif word != "case_sensitive":
