@@ -8,6 +8,7 @@ from inspect import signature
 from pathlib import Path
 
 from agnostics import hookspecs
+from agnostics.host import load_host
 from agnostics.language import Language
 from agnostics.testing.contract import PROGRAMS
 from agnostics.train.config import RunConfig
@@ -55,3 +56,10 @@ def test_every_program_of_the_contract_is_documented_as_it_is() -> None:
     documented = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|", section, re.MULTILINE))
     assert documented.pop("invalid")
     assert documented == PROGRAMS
+
+
+def test_every_data_set_is_documented_and_no_other() -> None:
+    for path in (DOCS / "datasets.md", DOCS.parent / "plugins" / "datasets" / "README.md"):
+        rows = re.findall(r"^\| (`.*?) \|", path.read_text(), re.MULTILINE)
+        documented = [name for row in rows for name in re.findall(r"`([\w-]+)`", row)]
+        assert sorted(documented) == sorted(load_host().datasets())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from itertools import islice
+from typing import Any
 
 import click
 
@@ -36,8 +38,15 @@ def list_command(as_json: bool) -> None:
 @click.option("--seed", default=0, show_default=True, help="The seed of a generated data set.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per task and line.")
 def show(name: str, split: str, source: str | None, count: int, seed: int, as_json: bool) -> None:
-    """Show the first tasks of NAME: an adapter, adapter:source, or a file such as tasks.jsonl."""
+    """Show NAME and its first tasks: an adapter, adapter:source, or a file such as tasks.jsonl.
+
+    With --json the tasks alone; `agn datasets list --json` has the rest.
+    """
     dataset, its_source = load_host().dataset(name)
+    if not as_json:
+        _show_adapter(dataset)
+    if not count:
+        return
     for task in islice(dataset.tasks(split, source=source or its_source, seed=seed), count):
         if as_json:
             print_json(task.model_dump(mode="json"))
@@ -54,7 +63,7 @@ def _list(as_json: bool) -> None:
     print_table(columns, ([_cell(_describe(dataset)[column]) for column in columns] for dataset in datasets))
 
 
-def _describe(dataset: Dataset) -> dict[str, str | bool | list[str]]:
+def _describe(dataset: Dataset) -> dict[str, Any]:
     return {
         "name": dataset.name,
         "splits": list(dataset.splits),
@@ -62,6 +71,9 @@ def _describe(dataset: Dataset) -> dict[str, str | bool | list[str]]:
         "license": dataset.license,
         "evaluation_only": dataset.evaluation_only,
         "description": dataset.description,
+        "size": dataset.size,
+        "hub": dataset.hub and asdict(dataset.hub),
+        "fields": dict(dataset.fields),
     }
 
 
@@ -69,6 +81,22 @@ def _cell(value: str | bool | list[str]) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return value if isinstance(value, str) else " ".join(value)
+
+
+def _show_adapter(dataset: Dataset) -> None:
+    about = {
+        "license": dataset.license + (", for evaluation only" if dataset.evaluation_only else ""),
+        "size": dataset.size,
+        "splits": ", ".join(dataset.splits),
+        "hub": str(dataset.hub) if dataset.hub else "none",
+    }
+    click.echo(f"{dataset.name}: {dataset.description}\n")
+    for name, value in about.items():
+        click.echo(f"{name:8} {value}")
+    click.echo()
+    if dataset.fields:
+        print_table(("field", "becomes"), dataset.fields.items())
+        click.echo()
 
 
 def _show(task: Task) -> None:

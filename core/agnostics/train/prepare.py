@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -75,6 +75,7 @@ def prepare(config: RunConfig, host: Host, say: Callable[[str], None], resumed: 
     adapter, source = training_data(config, host)
     train = list(adapter.tasks("train", source=source, seed=config.seed))
     test = held_out_tasks(config, adapter, source)
+    check_checkers([*train, *test], host.languages())
     # A checkpoint of adapters goes with the model that they were put into; its own has them merged.
     folder = find_model(str(resumed)) if resumed and not config.train.lora_rank else _model(config, language, host, say)
     tokenizer = load_tokenizer(folder)
@@ -123,6 +124,17 @@ def training_data(config: RunConfig, host: Host) -> tuple[Dataset, str | None]:
             f"data set {adapter.name!r} is for evaluation only ({adapter.license}): training on it is not allowed"
         )
     return adapter, source
+
+
+def check_checkers(tasks: Iterable[Task], languages: Container[str]) -> None:
+    """Raise UsageError for a task whose checker is in a language that nobody provides, before anything is trained."""
+    checkers = ((task.id, task.compare.checker) for task in tasks if task.compare.checker)
+    for task, checker in checkers:
+        if checker.language not in languages:
+            raise UsageError(
+                f"task {task!r}: its checker is in the language {checker.language!r}, which is not installed; "
+                "see docs/datasets.md for adding it"
+            )
 
 
 def held_out_tasks(config: RunConfig, adapter: Dataset, source: str | None) -> list[Task]:

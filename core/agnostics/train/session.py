@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from functools import partial
 from pathlib import Path
 
 from agnostics.errors import AgnosticsError
 from agnostics.host import Host
+from agnostics.language import Language
 from agnostics.rollout.engine import EngineSettings, open_engine
 from agnostics.store import default_url
 from agnostics.train import checkpoint
@@ -42,7 +43,7 @@ def run(config: RunConfig, host: Host, reporter: Reporter, resume: Path | None =
         found = ranks.in_turn(lambda: prepare(config, host, reporter.say, start))
         config = resolve(config, found, config.store or default_url(), output_folder(config))
         books = resources.enter_context(open_books(str(config.store), host, ranks))
-        trainer = _open(resources, config, found, ranks, interrupts, reporter)
+        trainer = _open(resources, config, found, host.languages(), ranks, interrupts, reporter)
         progress = _take_up(start, trainer) if start else Progress()
         with books.run(config, found.language, resume, progress) as name:
             folder = ranks.agreed(lambda: _folder(config, name))
@@ -100,13 +101,14 @@ def _open(
     resources: ExitStack,
     config: RunConfig,
     found: Ingredients,
+    languages: Mapping[str, Language],
     ranks: Ranks,
     interrupts: Interrupts,
     reporter: Reporter,
 ) -> Trainer:
-    """Everything that training holds on to, until `resources` is closed."""
+    """Everything that training holds on to, until `resources` is closed. `languages` are those of checkers."""
     reporter.say(f"loading {found.folder} into {config.rollout.engine} and DeepSpeed")
-    verifier = resources.enter_context(Verifier(config.sandbox, ranks.slots))
+    verifier = resources.enter_context(Verifier(config.sandbox, ranks.slots, languages))
     engine = resources.enter_context(open_engine(config.rollout.engine, _engine_settings(config, found)))
     policy = resources.enter_context(
         Policy(found.folder, config.train, config.rollout.temperature, found.algorithm, found.reference, ranks)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
@@ -32,6 +32,14 @@ class EsolangBench(Dataset):
     description: ClassVar[str] = "EsoLang-Bench: 80 small problems of 6 tests, for languages that models hardly know."
     license: ClassVar[str] = "MIT"
     splits: ClassVar[tuple[str, ...]] = ("test",)
+    size: ClassVar[str] = "80 problems of 6 tests"
+    fields: ClassVar[Mapping[str, str]] = {
+        "id": "id",
+        "title, description": "statement",
+        "input_output_examples": "tests, compared as lines",
+        "difficulty": "difficulty",
+        "metadata.problem_categories": "tags",
+    }
 
     def tasks(self, split: str, *, source: str | None = None, seed: int = 0) -> Iterator[Task]:  # noqa: ARG002
         """The tasks of the split "test", in the order of the file; see `Dataset.tasks`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -25,6 +25,11 @@ class JsonLines(Dataset):
     description: ClassVar[str] = "Your own tasks, one JSON object per line."
     license: ClassVar[str] = "that of the file"
     suffixes: ClassVar[tuple[str, ...]] = (".jsonl",)
+    size: ClassVar[str] = "as many tasks as the file has lines"
+    fields: ClassVar[Mapping[str, str]] = {
+        "split": "the split",
+        **{name: f"`{name}` of the task, as it is" for name in Task.model_fields},
+    }
 
     def tasks(self, split: str, *, source: str | None = None, seed: int = 0) -> Iterator[Task]:  # noqa: ARG002
         """The tasks of `split`, in the order of the file; see `Dataset.tasks`. None have to be of the split "test"."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from random import Random
 from typing import ClassVar
 
@@ -31,6 +31,8 @@ class Starter(Dataset):
     name: ClassVar[str] = "starter"
     description: ClassVar[str] = "Small tasks of many kinds, generated from a seed."
     license: ClassVar[str] = "Apache-2.0"
+    size: ClassVar[str] = "about 10,000 statements of 67 kinds, a fifth of them held out; inputs without end"
+    fields: ClassVar[Mapping[str, str]] = {"seed": "the order of the tasks, and the inputs of their tests"}
 
     def tasks(self, split: str, *, source: str | None = None, seed: int = 0) -> Iterator[Task]:
         """The tasks of `split`; see `Dataset.tasks`."""

@@ -1,0 +1,113 @@
+"""The `code-contests` adapter: DeepMind's CodeContests, problems of five contest sites with all their tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from agnostics.dataset import Hub
+from agnostics.task import LimitOverrides, Task, Test
+
+from agnostics_datasets.judging import judged_by
+from agnostics_datasets.records import Fields, Records
+
+SOURCES = ("unknown", "codechef", "codeforces", "hackerearth", "codejam", "atcoder", "aizu")
+DIFFICULTIES = ("unknown", "easy", "medium", "hard", "harder", "hardest", "external", *"ABCDEFGHIJKLMNOPQRSTUV")
+"""The names of the numbers in the fields `source` and `difficulty`."""
+
+
+class Pairs(Fields):
+    """Inputs and the outputs that belong to them, in two lists."""
+
+    input: tuple[str, ...] = ()
+    output: tuple[str, ...] = ()
+
+    def tests(self) -> list[Test]:
+        """The tests. Raises ValueError where one side is longer."""
+        return [Test(input=i, output=o) for i, o in zip(self.input, self.output, strict=True)]
+
+
+class Duration(Fields):
+    """A time limit."""
+
+    seconds: int = 0
+    nanos: int = 0
+
+
+class Problem(Fields):
+    """The fields of a problem that are read."""
+
+    name: str
+    description: str
+    public_tests: Pairs = Pairs()
+    private_tests: Pairs = Pairs()
+    generated_tests: Pairs = Pairs()
+    source: int = 0
+    difficulty: int = 0
+    cf_tags: tuple[str, ...] = ()
+    cf_rating: int = 0
+    time_limit: Duration | None = None
+    memory_limit_bytes: int = 0
+    input_file: str = ""
+    output_file: str = ""
+
+
+class CodeContests(Records[Problem]):
+    """CodeContests (Li et al., 2022, arXiv 2203.07814), from `deepmind/code_contests` or files with its columns.
+
+    A task is tested on the public, the private and the generated tests. Left out are problems without tests, those that
+    read or write named files, and those that `judged_by` finds to have several right outputs or to be interactive:
+    CodeContests has no field for the judge, and compares all problems as tokens. CC-BY-4.0; the statements belong to
+    the sites that they are from.
+    """
+
+    name: ClassVar[str] = "code-contests"
+    description: ClassVar[str] = "CodeContests: contest problems with their public, private and generated tests."
+    license: ClassVar[str] = "CC-BY-4.0"
+    splits: ClassVar[tuple[str, ...]] = ("train", "valid", "test")
+    size: ClassVar[str] = "13,610 problems (13,328 train, 117 valid, 165 test), before those left out"
+    fields: ClassVar[Mapping[str, str]] = {
+        "source, name": "id",
+        "description": "statement, and how outputs are compared",
+        "public_tests, private_tests, generated_tests": "tests",
+        "time_limit": "limits.run_s",
+        "memory_limit_bytes": "limits.memory_mb",
+        "difficulty": "difficulty",
+        "cf_tags": "tags",
+        "cf_rating": "metadata.rating",
+        "input_file, output_file": "the problem is left out where one is named",
+    }
+    hub: ClassVar[Hub] = Hub(
+        "deepmind/code_contests",
+        "802411c3010cb00d1b05bad57ca77365a3c699d6",
+        columns=tuple(Problem.model_fields),
+    )
+    record = Problem
+
+    def task(self, record: Problem, number: int, split: str, seed: int) -> Task | None:  # noqa: ARG002
+        """The task of a problem; see `Records.task`."""
+        tests = [*record.public_tests.tests(), *record.private_tests.tests(), *record.generated_tests.tests()]
+        compare = judged_by(record.description)
+        if not tests or compare is None or record.input_file or record.output_file:
+            return None
+        return Task(
+            id=f"{self.name}/{_name(SOURCES, record.source)}/{record.name}",
+            statement=record.description.strip(),
+            tests=tuple(tests),
+            compare=compare,
+            limits=_limits(record),
+            tags=tuple(filter(None, record.cf_tags)),
+            difficulty=_name(DIFFICULTIES, record.difficulty),
+            metadata={"rating": record.cf_rating} if record.cf_rating else {},
+        )
+
+
+def _name(names: tuple[str, ...], number: int) -> str:
+    return names[number] if 0 <= number < len(names) else names[0]
+
+
+def _limits(problem: Problem) -> LimitOverrides:
+    time = problem.time_limit or Duration()
+    run_s = time.seconds + time.nanos / 1e9
+    memory = max(16, problem.memory_limit_bytes >> 20) if problem.memory_limit_bytes > 0 else None
+    return LimitOverrides(run_s=run_s if run_s > 0 else None, memory_mb=memory)

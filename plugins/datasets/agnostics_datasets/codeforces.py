@@ -1,0 +1,163 @@
+"""Ag-Codeforces-X: the paper's training data, made from its source or read in its published form."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any, ClassVar
+
+from agnostics.dataset import Hub
+from agnostics.task import Task, Test
+from pydantic import AliasChoices, Field
+
+from agnostics_datasets.contest_prompt import WITH_HEADINGS, Sections, drawn_style, set_in
+from agnostics_datasets.files import Row, file_rows
+from agnostics_datasets.hub import hub_rows
+from agnostics_datasets.records import Fields, Records, complaining
+
+HELD_OUT = 107 / 5476
+"""The share of problems that is held out: the paper has 107 of them, and 5,369 for training."""
+_SOLUTIONS, _CHECKERS = "solutions_py_decontaminated", "checker_interactor"
+
+
+class Problem(Fields):
+    """The fields of a problem that are read, as the source calls them, then as the published form does."""
+
+    id: str = Field(validation_alias=AliasChoices("source_id", "id"))
+    title: str | None = None
+    description: str | None = Field(None, validation_alias=AliasChoices("problem_statement", "description"))
+    input_format: str | None = None
+    output_format: str | None = None
+    examples: list[Test] | None = None
+    note: str | None = Field(None, validation_alias=AliasChoices("problem_notes", "note"))
+    contest_start_year: int | None = None
+
+
+class Classification(Fields):
+    """What a model said of a problem's judge: its thoughts, and JSON with the `type` diff, checker or interactor."""
+
+    id: str
+    generation: str | None = None
+
+
+class Codeforces(Records[Problem]):
+    """Ag-Codeforces-X (the paper, Appendix B) in its published form: the problems of `nuprl/agnostics-codeforces-cots`.
+
+    Statements of the split "train" are set in the styles of `drawn_style`, others with headings. The tests are the
+    examples, as in the paper; the last is not shown. Limits of time and memory are passed over, as in the paper.
+    Problems without description or examples are left out. The paper trains on more: see `CodeforcesFromSource`.
+    The repository is not pinned, because its commit is known to us by a part of its hash only (2d50a2b).
+    """
+
+    name: ClassVar[str] = "ag-codeforces-x-published"
+    description: ClassVar[str] = "Ag-Codeforces-X as published: a part of the paper's training problems, and its test."
+    license: ClassVar[str] = "none stated; its source is CC-BY-4.0"
+    splits: ClassVar[tuple[str, ...]] = ("train", "validation", "test")
+    size: ClassVar[str] = "2,305 problems (2,000 train, 200 validation, 105 test)"
+    fields: ClassVar[Mapping[str, str]] = {
+        "source_id": "id",
+        "problem_statement, input_format, output_format, problem_notes": "statement, in one of four styles",
+        "examples": "tests; all but the last are samples in the statement",
+        "title, contest_start_year": "metadata",
+    }
+    hub: ClassVar[Hub] = Hub("nuprl/agnostics-codeforces-cots", None)
+    record = Problem
+
+    def task(self, record: Problem, number: int, split: str, seed: int) -> Task | None:  # noqa: ARG002
+        """The task of a problem; see `Records.task`."""
+        if not record.description or not record.examples:
+            return None
+        shown = record.examples[:-1]
+        sections = Sections(record.description, record.input_format, record.output_format, shown, record.note)
+        style = drawn_style(record.id, seed) if split == "train" else WITH_HEADINGS
+        about = {"title": record.title, "year": record.contest_start_year, "style": style.name}
+        return Task(
+            id=f"ag-codeforces-x/{record.id}",
+            statement=set_in(style, sections),
+            tests=tuple(record.examples),
+            metadata={key: value for key, value in about.items() if value},
+        )
+
+
+class CodeforcesFromSource(Codeforces):
+    """Ag-Codeforces-X (the paper, Appendix B) made from `open-r1/codeforces-cots`, as the paper did.
+
+    Problems are those of `solutions_py_decontaminated` that `checker_interactor` classifies as `diff`: one output is
+    right, and nothing is interactive. Of several classifications of a problem the last that can be read counts.
+    Locally: a folder with these two, as the repository has them. The held-out problems of the paper, of which 7 were
+    picked by hand and 100 drawn, cannot be drawn again; a problem is held out here by its id, one in 51, whatever the
+    seed is. Those of the paper are in `ag-codeforces-x-published`. All else is as there.
+    """
+
+    name: ClassVar[str] = "ag-codeforces-x"
+    description: ClassVar[str] = "Ag-Codeforces-X: the paper's training problems, made from their source."
+    license: ClassVar[str] = "CC-BY-4.0"
+    splits: ClassVar[tuple[str, ...]] = ("train", "test")
+    size: ClassVar[str] = "about 5,476 problems, as the paper counts them, one in 51 held out"
+    fields: ClassVar[Mapping[str, str]] = {
+        "id": "id, and whether the problem is held out",
+        "description, input_format, output_format, note": "statement, in one of four styles",
+        "examples": "tests; all but the last are samples in the statement",
+        "title, contest_start_year": "metadata",
+        "checker_interactor: id, generation": "the problem is left out where its type is not `diff`",
+    }
+    hub: ClassVar[Hub] = Hub(
+        "open-r1/codeforces-cots",
+        "39ac85c150806230473c70ad72c31f6232fe3f41",
+        configuration=_SOLUTIONS,
+        columns=(
+            "id",
+            "title",
+            "description",
+            "input_format",
+            "output_format",
+            "examples",
+            "note",
+            "contest_start_year",
+        ),
+    )
+    stored: ClassVar[str | None] = "train"
+
+    def rows(self, split: str, source: str | None) -> Iterator[Row]:
+        """The problems with one right output; see `Records.rows`."""
+        if source is None:
+            checkers = replace(self.hub, configuration=_CHECKERS, columns=tuple(Classification.model_fields))
+            kinds, rows = hub_rows(checkers, split), hub_rows(self.hub, split)
+        else:
+            kinds = file_rows(str(Path(source) / _CHECKERS), split, (split,))
+            rows = file_rows(str(Path(source) / _SOLUTIONS), split, (split,))
+        return _with_one_output(rows, kinds)
+
+    def belongs(self, record: Problem, split: str) -> bool:
+        """Held out or not, by the id alone."""
+        return (Random(f"held-out/{record.id}").random() < HELD_OUT) == (split == "test")
+
+
+def _with_one_output(rows: Iterator[Row], kinds: Iterator[Row]) -> Iterator[Row]:
+    """The problems that are classified as `diff`. What is kept in memory is a word per problem."""
+    types: dict[str, str] = {}
+    for where, row in kinds:
+        with complaining(where):
+            said = Classification.model_validate(row)
+        if found := _type(said.generation or ""):
+            types[said.id] = found
+    yield from ((where, row) for where, row in rows if _is_kept(row, types))
+
+
+def _is_kept(row: Any, types: Mapping[str, str]) -> bool:
+    name = row.get("id") if isinstance(row, dict) else None
+    return not isinstance(name, str) or types.get(name) == "diff"  # one without an id is refused where it is checked
+
+
+def _type(generation: str) -> str | None:
+    """The type in the last code block of what a model said, which is JSON; None where there is none."""
+    blocks = re.findall(r"```\w*\n(.*?)```", generation.rpartition("</think>")[2], re.DOTALL)
+    try:
+        found = json.loads(blocks[-1])
+    except (IndexError, ValueError, RecursionError):
+        return None
+    return found.get("type") if isinstance(found, dict) else None

@@ -1,0 +1,127 @@
+"""How a package judges outputs: flags of the default validator, or a program that becomes a checker."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Any
+
+from agnostics.task import Checker, Comparison
+
+from agnostics_datasets.kattis.package import Package, read_yaml, words
+
+_GROUP_FILES = ("testdata.yaml", "test_group.yaml")
+_GROUP_FLAGS = ("output_validator_flags", "output_validator_args")
+_CPP = (".cc", ".cpp", ".cxx", ".c++")
+_HEADERS = (".h", ".hpp", ".hh")
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)".*$', re.MULTILINE)
+_TOLERANCES = {"float_tolerance", "float_relative_tolerance", "float_absolute_tolerance"}
+
+
+def comparison(package: Package) -> Comparison | None:
+    """How outputs are compared; None where that cannot be carried over. Raises ValueError for malformed flags."""
+    flags = _flags(package)
+    if flags is None:
+        return None
+    program = _program(package)
+    if program is None:
+        return _default(flags) if package.about.validation[:1] != ["custom"] else None
+    checker = _checker(program, flags)
+    return Comparison(mode="checker", checker=checker) if checker else None
+
+
+def _program(package: Package) -> list[Traversable] | None:
+    """The files of the output validator; None where the default one judges, or several do."""
+    if package.about.validation[:1] != ["custom"]:
+        return _entries(package.root / "output_validator") or None  # as of the format 2023-07
+    programs = _entries(package.root / "output_validators")
+    if len(programs) != 1:
+        return None
+    return programs if programs[0].is_file() else _entries(programs[0])
+
+
+def _flags(package: Package) -> list[str] | None:
+    """The flags of the whole package; None where some of its test groups have others."""
+    found = [package.about.validator_flags]
+    for group in _groups(package.root / "data"):
+        said = [read_yaml(group / name) for name in _GROUP_FILES if (group / name).is_file()]
+        found += [words(_flags_of(each[key])) for each in said for key in _GROUP_FLAGS if key in each]
+    distinct = {tuple(each) for each in found if each}
+    return None if len(distinct) > 1 else list(next(iter(distinct), ()))
+
+
+def _flags_of(said: Any) -> Any:
+    """The flags alone, where a mapping names the validator that they are for too."""
+    return said.get("flags") if isinstance(said, dict) else said
+
+
+def _groups(folder: Traversable) -> Iterator[Traversable]:
+    if folder.is_dir():
+        yield folder
+        for entry in folder.iterdir():
+            if entry.is_dir():
+                yield from _groups(entry)
+
+
+def _default(flags: list[str]) -> Comparison | None:
+    """The mode for flags of the default validator; None for spaces that count beside numbers that are rounded."""
+    rest, exact, tolerances = iter(flags), False, dict[str, float]()
+    for word in rest:
+        if word in _TOLERANCES:
+            tolerances[word] = float(next(rest, "nothing"))
+        elif word == "space_change_sensitive":
+            exact = True
+        elif word != "case_sensitive":
+            raise ValueError(f"validator_flags: {word!r} is no flag of the default validator")
+    if not tolerances:
+        return Comparison(mode="exact" if exact else "tokens")
+    both = tolerances.get("float_tolerance", 0.0)
+    absolute, relative = (tolerances.get(f"float_{kind}_tolerance", both) for kind in ("absolute", "relative"))
+    return None if exact else Comparison(mode="floats", absolute=absolute, relative=relative)
+
+
+def _checker(program: list[Traversable], flags: list[str]) -> Checker | None:
+    """The checker that runs a validator; None where it has several sources, or is in another language."""
+    sources = [file for file in program if not file.name.endswith(_HEADERS)]
+    if len(sources) != 1 or not sources[0].is_file():
+        return None
+    source = sources[0].read_text(encoding="utf-8")
+    if sources[0].name.endswith(".py"):
+        return Checker(language="python", program=_wrapped("checker.py.in", VALIDATOR=repr(source), FLAGS=repr(flags)))
+    if sources[0].name.endswith(_CPP):
+        headers = {file.name: file.read_text(encoding="utf-8") for file in program if file.name.endswith(_HEADERS)}
+        listed = "".join(f'(char *)"{_escaped(flag)}", ' for flag in flags)
+        return Checker(
+            language="cpp", program=_wrapped("checker.cc.in", VALIDATOR=_inlined(source, headers), FLAGS=listed)
+        )
+    return None
+
+
+def _wrapped(template: str, **parts: str) -> str:
+    """The program that speaks to us as a checker, and to the validator as Kattis does."""
+    text = (files(__package__) / template).read_text(encoding="utf-8")
+    return re.sub(r"@(VALIDATOR|FLAGS)@", lambda found: parts[found[1]], text)
+
+
+def _inlined(source: str, headers: dict[str, str]) -> str:
+    """The source with its own headers in place of their includes, each the first time."""
+    left = dict(headers)
+
+    def include(found: re.Match[str]) -> str:
+        if found[1] not in headers:
+            return found[0]
+        return _INCLUDE.sub(include, left.pop(found[1], ""))
+
+    return _INCLUDE.sub(include, source)
+
+
+def _escaped(flag: str) -> str:
+    return flag.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _entries(folder: Traversable) -> list[Traversable]:
+    if not folder.is_dir():
+        return []
+    return sorted((entry for entry in folder.iterdir() if entry.name[0] != "."), key=lambda entry: entry.name)

@@ -1,0 +1,17 @@
+"""What a run checks before it trains."""
+
+from __future__ import annotations
+
+import pytest
+from agnostics.errors import UsageError
+from agnostics.task import Checker, Comparison, Task, Test
+from agnostics.train.prepare import check_checkers
+
+TEST = (Test(input="1", output="1"),)
+CHECKED = Task(id="a", tests=TEST, compare=Comparison(mode="checker", checker=Checker(language="cpp", program="")))
+
+
+def test_a_checker_in_a_language_that_nobody_provides_is_told_of_before_training() -> None:
+    check_checkers([Task(id="b", tests=TEST), CHECKED], {"cpp", "lua"})
+    with pytest.raises(UsageError, match="task 'a': its checker is in the language 'cpp', which is not installed"):
+        check_checkers([Task(id="b", tests=TEST), CHECKED], {"lua"})
