@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
 import signal
@@ -60,15 +61,15 @@ def test_a_short_run_stores_all_it_did_and_its_configuration_repeats_it(
 
 
 @pytest.mark.slow
-def test_checkers_judge_in_training(starter_model: Path, tmp_path: Path) -> None:
+def test_checkers_judge_in_training(starter_model: Path, home: Any, tmp_path: Path) -> None:
     checker = {"language": "lua", "program": "os.exit(io.open(arg[3]):read() == 'anything' and 0 or 1)"}
     test = {"input": "1 2\n", "output": "anything"}
     compare = {"mode": "checker", "checker": checker}
     task = {"statement": "Read two integers and print their sum.", "tests": [test], "compare": compare}
     (tmp_path / "tasks.jsonl").write_text("".join(json.dumps({"id": name, **task}) + "\n" for name in "ab"))
     words = ("--model", str(starter_model), "--dataset", str(tmp_path / "tasks.jsonl"), "--steps", "1")
-    _run(tmp_path, *words, settings=[*TINY, "evaluation.tasks=0", "rollout.engine=transformers"])
-    verdicts = dict(_query(tmp_path, "select verdict, count(*) from verification group by verdict"))
+    home.run(*words, settings=[*TINY, "evaluation.tasks=0", "rollout.engine=transformers"])
+    verdicts = dict(home.query("select verdict, count(*) from verification group by verdict"))
     assert verdicts["accepted"] > 0
     assert "sandbox_error" not in verdicts
 
