@@ -1,4 +1,4 @@
-"""`agn datasets`: which adapters there are, and what their tasks look like."""
+"""`agn datasets`: which adapters there are, what their tasks look like, and tools that make and clean data sets."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from itertools import islice
 
 import click
 
+from agnostics.cli.datasets.decontaminate import decontaminate
 from agnostics.cli.output import print_json, print_table
 from agnostics.dataset import Dataset
 from agnostics.host import load_host
@@ -16,7 +17,7 @@ from agnostics.task import Task
 @click.option("--json", "as_json", is_flag=True, help="One JSON array on stdout.")
 @click.pass_context
 def command(context: click.Context, as_json: bool) -> None:
-    """List and show dataset adapters."""
+    """List and show dataset adapters; make and clean data sets."""
     if context.invoked_subcommand is None:
         _list(as_json)
 
@@ -43,6 +44,9 @@ def show(name: str, split: str, source: str | None, count: int, seed: int, as_js
             print_json(task.model_dump(mode="json"))
         else:
             _show(task)
+
+
+command.add_command(decontaminate)
 
 
 def _list(as_json: bool) -> None:
