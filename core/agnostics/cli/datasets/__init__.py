@@ -7,6 +7,7 @@ from itertools import islice
 import click
 
 from agnostics.cli.datasets.decontaminate import decontaminate
+from agnostics.cli.datasets.reformulate import reformulate
 from agnostics.cli.output import print_json, print_table
 from agnostics.dataset import Dataset
 from agnostics.host import load_host
@@ -46,7 +47,8 @@ def show(name: str, split: str, source: str | None, count: int, seed: int, as_js
             _show(task)
 
 
-command.add_command(decontaminate)
+for subcommand in (reformulate, decontaminate):
+    command.add_command(subcommand)
 
 
 def _list(as_json: bool) -> None:
