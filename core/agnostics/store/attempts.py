@@ -24,7 +24,7 @@ from verification v
 join program p on p.id = v.program_id
 left join test_result t on t.completion_id = v.completion_id and t.number = (
     select min(number) from test_result where completion_id = v.completion_id and verdict = v.verdict)
-where v.run_id = :run and v.verdict in ({faulty})
+where v.run_id = :run and v.phase = coalesce(:phase, v.phase) and v.verdict in ({faulty})
 order by v.completion_id
 """.format(faulty=", ".join(f"'{verdict}'" for verdict in FAULTY))
 ).columns(difference=JSON())
@@ -43,6 +43,6 @@ def attempts_by_task(connection: Connection, run: str, steps: int) -> list[Attem
     return [Attempts(*row) for row in connection.execute(_BY_TASK, {"run": run, "steps": steps})]
 
 
-def failed_programs(connection: Connection, run: str) -> list[Fault]:
-    """Every faulty program of `run` in every phase, in the order in which they were written."""
-    return [fault_of(row) for row in connection.execute(_FAILED, {"run": run})]
+def failed_programs(connection: Connection, run: str, phase: str | None = None) -> list[Fault]:
+    """Every faulty program of `run`, in `phase` or in all, in the order in which they were written."""
+    return [fault_of(row) for row in connection.execute(_FAILED, {"run": run, "phase": phase})]

@@ -13,6 +13,7 @@ from agnostics.cli.output import json_option, print_json, print_table, words
 from agnostics.cli.results.failures import failures
 from agnostics.cli.results.reading import reading, store_option
 from agnostics.cli.results.solved import solved
+from agnostics.cli.results.themes import find_themes, themes
 from agnostics.errors import MissingRequirement
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def query(sql: str, store: str | None, as_json: bool, seconds: float) -> None:
             _print_rows(answer.columns, answer.rows)
 
 
-for subcommand in (solved, failures):
+for subcommand in (solved, failures, themes, find_themes):
     command.add_command(subcommand)
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from agnostics.advice.faults import telling_line
 from agnostics.cli.output import json_option, print_json, print_table
-from agnostics.cli.results.reading import reading, store_option
+from agnostics.cli.results.faulty import Faulty, faulty_in
+from agnostics.cli.results.reading import store_option
 
 if TYPE_CHECKING:
     from agnostics.advice.faults import Fault
@@ -25,12 +26,12 @@ if TYPE_CHECKING:
 def failures(runs: tuple[str, ...], count: int, store: str | None, as_json: bool) -> None:
     """Cluster what went wrong in each RUN by language: verdicts, and what compilers and runs said.
 
-    Names, numbers, places and quotations in messages do not count, and no model is asked. With --json, each cluster
-    comes with a program.
+    Names, numbers, places and quotations in messages do not count, and no model is asked. RUN is a run, or one phase of
+    it as in last:eval_after. With --json, each cluster comes with a program.
     """
     from agnostics.evaluate.failures import clusters
 
-    found = {language: clusters(faults) for language, faults in _faults(runs, store).items()}
+    found = {language: clusters(faults) for language, faults in _by_language(faulty_in(runs, store)).items()}
     if as_json:
         print_json([_as_dict(language, cluster) for language, all_ in found.items() for cluster in all_[:count]])
         return
@@ -38,16 +39,11 @@ def failures(runs: tuple[str, ...], count: int, store: str | None, as_json: bool
         _print(language, all_, count)
 
 
-def _faults(runs: Sequence[str], store: str | None) -> dict[str, list[Fault]]:
-    """The faulty programs of `runs`, by language."""
-    from agnostics.store.attempts import failed_programs
-    from agnostics.store.queries import find_run, run_line
-
-    found = defaultdict[str, list["Fault"]](list)
-    with reading(store) as connection:
-        for run in dict.fromkeys(find_run(connection, run) for run in runs):
-            found[run_line(connection, run).language] += failed_programs(connection, run)
-    return found
+def _by_language(found: Iterable[Faulty]) -> dict[str, list[Fault]]:
+    faults = defaultdict[str, list["Fault"]](list)
+    for one in found:
+        faults[one.run.language] += one.faults
+    return faults
 
 
 def _print(language: str, found: Sequence[Cluster], count: int) -> None:
@@ -59,8 +55,7 @@ def _print(language: str, found: Sequence[Cluster], count: int) -> None:
 
 
 def _figures(cluster: Cluster, programs: int) -> list[Any]:
-    example = cluster.message
-    return [cluster.programs, f"{cluster.programs / programs:.2f}", cluster.verdict, example]
+    return [cluster.programs, f"{cluster.programs / programs:.2f}", cluster.verdict, cluster.message]
 
 
 def _as_dict(language: str, cluster: Cluster) -> dict[str, Any]:
