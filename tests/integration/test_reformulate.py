@@ -184,6 +184,24 @@ def test_a_second_run_costs_nothing_and_a_killed_one_goes_on(reformulate: Reform
     assert Path("tasks.jsonl").read_bytes() == written
 
 
+def test_an_interrupt_waits_for_no_server(reformulate: Reformulate) -> None:
+    stuck = threading.Event()
+
+    def never(_: str) -> str:
+        stuck.set()
+        threading.Event().wait(60)
+        return ""
+
+    reformulate.server.reply = never
+    Path("mbpp.jsonl").write_text(f"{json.dumps(SORT)}\n{json.dumps(MEAN)}\n")
+    process = subprocess.Popen([*AGN, *reformulate.command], stderr=subprocess.PIPE, text=True)
+    assert stuck.wait(60)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=20)
+    assert (process.returncode, said.splitlines()[-1]) == (130, "agn: interrupted")
+    assert [path.name for path in Path().iterdir()] == ["mbpp.jsonl"]
+
+
 def test_no_more_requests_run_at_once_than_allowed(reformulate: Reformulate) -> None:
     problems = [_mbpp(n, f"def f(n):\n    return n + {n}", f"assert f(1) == {1 + n}") for n in range(9)]
     reformulate.answers = dict.fromkeys(range(9), "")

@@ -173,6 +173,13 @@ def test_inputs_that_differ_in_the_order_of_arguments_are_refused() -> None:
             solver.order_of(cases, inputs)
 
 
+def test_an_input_states_one_case_to_the_letter_where_only_spaces_tell_two_apart() -> None:
+    cases = [((" a",), "no"), (("a",), "yes")]
+    assert [solver.stated(text, cases, (0,)) for text in (" a\n", "a\n")] == cases
+    with pytest.raises(SystemExit, match="states 2 test cases"):
+        solver.stated("1 2 3", [(([1, 2], [3]), 0), (([1], [2, 3]), 1)], (0, 1))
+
+
 def test_outputs_are_written_as_the_prompt_says_in_the_answers_own_spelling() -> None:
     def draft(*outputs: str) -> Draft:
         return read(_with(tests=[{"input": "1", "output": output} for output in outputs]))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -130,10 +131,26 @@ class Asking:
 def side_by_side(act: Callable[[T], R], things: Iterable[T], threads: int) -> list[R]:
     """What `act` makes of each of `things`, in their order, `threads` at a time.
 
-    What it raises ends the rest: those not begun are not, and nobody waits for those under way.
+    What it raises, and an interrupt, ends the rest: those not begun are not, and nobody waits for those under way.
     """
-    executor = ThreadPoolExecutor(threads, thread_name_prefix="agnostics-asking")
+    waiting = deque((thing, Future[R]()) for thing in things)
+    futures = [future for _, future in waiting]
+
+    def work() -> None:
+        while waiting:
+            try:
+                thing, future = waiting.popleft()
+            except IndexError:  # another thread was quicker
+                return
+            try:
+                future.set_result(act(thing))
+            except BaseException as error:
+                waiting.clear()
+                future.set_exception(error)
+
+    for _ in range(threads):  # daemons, unlike those of an executor: a silent server keeps no process alive
+        threading.Thread(target=work, name="agnostics-asking", daemon=True).start()
     try:
-        return list(executor.map(act, things))
+        return [future.result() for future in futures]
     finally:
-        executor.shutdown(wait=False, cancel_futures=True)
+        waiting.clear()

@@ -51,7 +51,7 @@ def has_one_output_for_an_input(draft: Draft, _: Problem) -> str | None:
     outputs = dict[str, str]()
     for number, test in enumerate(draft.tests, 1):
         output = " ".join(test.output.split())
-        if outputs.setdefault(test.input.strip(), output) != output:
+        if outputs.setdefault(test.input.rstrip("\r\n"), output) != output:
             return f"test {number} wants another output for an input that was there before"
     return None
 

@@ -83,8 +83,15 @@ def _all_stated(cases: Sequence[Case], inputs: Sequence[str], order: Sequence[in
 
 
 def stated(text: str, cases: Sequence[Case], order: Sequence[int]) -> Case:
-    """The one case that an input states; an input that can be read in two ways is none."""
+    """The one case that an input states; an input that can be read in two ways is none.
+
+    Where only white space tells cases apart, the one whose texts are lines of the input.
+    """
     readings = _readings(text, cases, order)
+    if len(readings) > 1:
+        lines = text.split("\n")
+        exact = [case for case in readings if all(one in lines for one in case[0] if isinstance(one, str))]
+        readings = exact or readings
     if len({repr(result) for _, result in readings}) != 1:
         sys.exit(f"an input states {len(readings)} test cases, where it should state one")
     return readings[0]
