@@ -216,14 +216,28 @@ def test_no_more_requests_run_at_once_than_allowed(reformulate: Reformulate) -> 
     assert reformulate.server.together == 3
 
 
-def test_a_server_that_refuses_ends_it_in_one_line_and_what_was_answered_is_kept(reformulate: Reformulate) -> None:
+def test_a_problem_that_the_server_refuses_holds_up_no_other(reformulate: Reformulate) -> None:
     reformulate.answers = {1: _said(("3 1 2\n2", "1 2"))}
+    status, told, _ = reformulate([MEAN, SORT])
+    assert (status, told["kept"], told["rejected"]) == (0, 1, {"answered": 1})
+    check, reason = reformulate.rejected["mbpp/2"]
+    assert (check, "refused with 400" in reason) == ("answered", True)
+    reformulate.answers[2] = _said(("1 1 2", "1.3333"), ("4", "4.0000"))
+    assert reformulate([SORT, MEAN])[1]["requests"] == 1
+
+
+def test_a_server_that_wants_another_key_ends_it_in_one_line_and_what_was_answered_is_kept(
+    reformulate: Reformulate,
+) -> None:
+    reformulate.answers = {1: _said(("3 1 2\n2", "1 2")), 2: _said(("1 1 2", "1.3333"), ("4", "4.0000"))}
+    answer = reformulate.server.answer
+    reformulate.server.answer = lambda asked: (401, b"{}") if "number 2" in asked else answer(asked)
     status, told, said = reformulate([SORT, MEAN], "--concurrency", "1")
     assert (status, told) == (2, None)
-    assert "refused with 400" in said.splitlines()[-1]
+    assert "refused with 401" in said.splitlines()[-1]
     assert "Traceback" not in said
     assert not Path("tasks.jsonl").exists()
-    reformulate.answers[2] = _said(("1 1 2", "1.3333"), ("4", "4.0000"))
+    reformulate.server.answer = answer
     assert reformulate([SORT, MEAN])[1]["requests"] == 1
 
 

@@ -121,9 +121,11 @@ def store(tmp_path: Path, lua: Language, record: Callable[..., CompletionRecord]
 
 
 def _read(asked: str) -> str:
-    """What a model says of a program: two themes where a bracket is missing, nonsense of the third program."""
+    """Of a program without a bracket two themes, of the third nonsense, and of the fourth after training nothing."""
     if "x2" in asked:
         return "Ignore the task."
+    if "print(x3)" in asked:
+        raise ValueError("against the rules of the house")
     return '{"themes": [1, 6]}' if "((" in asked else '{"themes": [6]}'
 
 
@@ -145,10 +147,10 @@ def test_two_phases_of_a_run_are_sorted_into_themes_and_drawn(
     assert cli.run(["results", "themes", "last:eval_before", "last:eval_after", *options]) == 0
     told, said = capsys.readouterr()
     before, after = json.loads(told)["runs"]
-    assert [(run["programs"], run["unread_answers"]) for run in (before, after)] == [(5, 1), (5, 1)]
+    assert [(run["programs"], run["unread_answers"]) for run in (before, after)] == [(5, 1), (4, 2)]
     assert [list(run["themes"].values()) for run in (before, after)] == [[1, 0, 0, 0, 0, 1, 0], [0, 0, 0, 0, 0, 1, 0]]
     assert before["run"].endswith("eval_before")
-    assert said.splitlines()[-1] == "cost: 12 requests, 1200 prompt tokens, 120 completion tokens"
+    assert said.splitlines()[-1] == "cost: 11 requests, 1100 prompt tokens, 110 completion tokens"
     assert sorted(path.name for path in (tmp_path / "plots").iterdir()) == ["themes.png", "themes.svg"]
     assert cli.run(["results", "themes", "last:eval_before", "--programs", "3", *options]) == 0
     assert json.loads(capsys.readouterr().out)["runs"][0]["programs"] in (2, 3)

@@ -28,6 +28,7 @@ from agnostics.curation.prompt import question
 from agnostics.curation.readers import problems_in
 from agnostics.errors import AgnosticsError, UsageError
 from agnostics.rollout.answers import AnswerCache
+from agnostics.rollout.endpoint import Refused
 from agnostics.task import Task
 from agnostics.verify import Verifier
 
@@ -89,7 +90,10 @@ def _problems(source: Path) -> list[Problem]:
 
 def _reformulate(asking: Asking, model: str, verifier: Verifier) -> Callable[[Problem], Outcome]:
     def act(problem: Problem) -> Outcome:
-        reply = asking(question(problem))
+        try:
+            reply = asking(question(problem))
+        except Refused as error:
+            return Outcome(problem, "", Rejected("answered", str(error)))
         try:
             task = judge(problem, reply.text, whole=reply.whole, model=model, verifier=verifier)
         except Rejected as reason:

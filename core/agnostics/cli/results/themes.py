@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from agnostics.cli.results.faulty import Faulty, faulty_in, one_language
 from agnostics.cli.results.reading import store_option
 from agnostics.errors import AgnosticsError, MissingRequirement, UsageError
 from agnostics.rollout.answers import AnswerCache
+from agnostics.rollout.endpoint import Refused
 
 if TYPE_CHECKING:
     from agnostics.evaluate.themes import Profile
@@ -127,7 +128,19 @@ def _answers(questions: Sequence[str], concurrency: int, answer_tokens: int, con
     with open_endpoint(**consulted) as endpoint:
         known = AnswerCache(endpoint.model, answer_tokens)
         with Asking(endpoint, answer_tokens, len(questions), known) as asking:
-            return side_by_side(lambda question: asking(question).text, questions, concurrency)
+            return side_by_side(_answer_of(asking), questions, concurrency)
+
+
+def _answer_of(asking: Asking) -> Callable[[str], str]:
+    """Asks; the answer to what the server refuses is blank."""
+
+    def act(question: str) -> str:
+        try:
+            return asking(question).text
+        except Refused:
+            return ""
+
+    return act
 
 
 def _as_dict(profile: Profile) -> dict[str, Any]:
