@@ -161,6 +161,10 @@ def test_a_malformed_file_of_problems_is_one_line(tmp_path: Path, content: bytes
     path.write_bytes(content)
     with pytest.raises(UsageError, match=r"mbpp\.json: "):
         problems_in(path)
+    for lines in ('{"exercise": "a", "cases": ["b"]}', '{"exercise": 1, "property": 2, "input": 3, "expected": 4}\n5'):
+        path.write_text(lines)
+        with pytest.raises(UsageError, match=r"mbpp\.json: "):
+            problems_in(path)
     broken = tmp_path / "mbpp.jsonl.gz"
     broken.write_bytes(gzip.compress(content)[:-9])
     with pytest.raises(UsageError, match="not readable"):

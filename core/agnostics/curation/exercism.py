@@ -50,13 +50,13 @@ def problems(records: Iterable[Mapping[str, Any]]) -> Iterator[Problem]:
 
     Raises pydantic's ValidationError.
     """
-    groups = defaultdict[tuple[str, str], list[Mapping[str, Any]]](list)
+    groups = defaultdict[tuple[str, str], list[tuple[_Case, Mapping[str, Any]]]](list)
     for record in records:
-        groups[str(record.get("exercise")), str(record.get("property"))].append(record)
+        case = _Case.model_validate(record)
+        groups[case.exercise, case.name].append((case, record))
     for group in groups.values():
-        cases = [_Case.model_validate(record) for record in group]
-        if told := [case for case in cases if not case.refused]:
-            yield _problem(told, tuple(group))
+        if told := [case for case, _ in group if not case.refused]:
+            yield _problem(told, tuple(record for _, record in group))
 
 
 def _problem(cases: list[_Case], records: tuple[Mapping[str, Any], ...]) -> Problem:

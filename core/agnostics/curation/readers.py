@@ -29,7 +29,7 @@ def problems_in(path: Path) -> list[Problem] | None:
             records = _records(file)
     except (OSError, EOFError) as error:
         raise UsageError(f"{path}: not readable: {error}") from error
-    except (ValueError, RecursionError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise UsageError(f"{path}: neither JSON nor lines of JSON: {error}") from error
     return None if records is None else _problems(path, records)
 
