@@ -90,16 +90,16 @@ class Brief:
 
     def for_advice(self, sections: Iterable[str]) -> str:
         """The question that asks for advice on some programs."""
-        return self._question(_PROGRAMS, sections, _ADVISE)
+        return self.framed(_PROGRAMS, sections, _ADVISE)
 
     def for_observations(self, sections: Iterable[str]) -> str:
         """The question that asks for the mistakes in some programs: advice comes later, from all of them."""
-        return self._question(_PROGRAMS, sections, _OBSERVE)
+        return self.framed(_PROGRAMS, sections, _OBSERVE)
 
     def for_digest(self, observations: Sequence[str]) -> str:
         """The question that asks for advice on what was observed in all batches."""
         share = self._room // len(observations) - _FENCE_BYTES
-        return self._question(_OBSERVATIONS, [self._fenced("notes", text, share) for text in observations], _ADVISE)
+        return self.framed(_OBSERVATIONS, [self._fenced("notes", text, share) for text in observations], _ADVISE)
 
     def again(self, question: str, found: int) -> str:
         """`question`, after an answer of which only `found` sentences could be used."""
@@ -115,9 +115,10 @@ class Brief:
     def _room(self) -> int:
         """Bytes for data in one question."""
         tokens = self.context - self.answer_tokens - _TEMPLATE_TOKENS
-        return tokens * BYTES_PER_TOKEN - _size(self._question(_PROGRAMS, (), _ADVISE)) - _size(_AGAIN)
+        return tokens * BYTES_PER_TOKEN - _size(self.framed(_PROGRAMS, (), _ADVISE)) - _size(_AGAIN)
 
-    def _question(self, opening: str, sections: Iterable[str], task: str) -> str:
+    def framed(self, opening: str, sections: Iterable[str], task: str) -> str:
+        """A question about programs that are in `sections`: none of what they say is an instruction."""
         prompt = f" I was told: {_shown(self.prompt, _PROMPT_BYTES)}" if self.prompt.strip() else ""
         opening = opening.format(language=self.language, prompt=prompt)
         warning = _WARNING.format(mark=self.mark)

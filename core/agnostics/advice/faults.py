@@ -37,9 +37,7 @@ class Fault:
     @property
     def shape(self) -> str:
         """The line of the message that tells most, without names and numbers: equal for equal mistakes."""
-        lines = [line.strip() for line in self.message.splitlines() if line.strip()]
-        telling = next((line for line in lines if "error" in line.lower()), lines[0] if lines else "")
-        return _DETAIL.sub("…", telling)[:200]
+        return _DETAIL.sub("…", telling_line(self.message))[:200]
 
 
 def fault_in(verification: Verification) -> Fault | None:
@@ -51,6 +49,17 @@ def fault_in(verification: Verification) -> Fault | None:
         return Fault(program, verdict, verification.compile.message if verification.compile else "")
     test = next((test for test in verification.tests if test.verdict is verdict), TestResult(verdict))
     return Fault(program, verdict, run_message(test.stderr, test.exit_code, test.signal), test.difference)
+
+
+def telling_line(message: str) -> str:
+    """The line of a compiler's or a run's message that tells most: the first with an error, else the first.
+
+    With the next where it ends in a colon and that is no quotation: what was wrong is said there.
+    """
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    place = next((place for place, line in enumerate(lines) if "error" in line.lower()), 0)
+    first, second = [*lines[place : place + 2], "", ""][:2]
+    return f"{first} {second}" if first.endswith(":") and second and second[0] not in "\"'`" else first
 
 
 def run_message(stderr: str, exit_code: int | None, signal: int | None) -> str:

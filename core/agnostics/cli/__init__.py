@@ -14,7 +14,7 @@ from agnostics.errors import AgnosticsError, unknown
 
 COMMANDS = {
     "bench": "Measure the parts against what the machine can do.",
-    "datasets": "List and show dataset adapters.",
+    "datasets": "List data sets, show their tasks, make and clean them.",
     "db": "Check and upgrade the results database.",
     "doctor": "Say what is here, what is missing and how to mend it.",
     "launch": "Run a command as several ranks on the nodes of a cluster.",

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import cycle
 from pathlib import Path, PurePath
+from textwrap import fill
 from typing import Any
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from agnostics.errors import AgnosticsError
 from agnostics.evaluate.curves import Curves, Measured, Series, smoothed
+from agnostics.evaluate.themes import THEMES, Profile
 from agnostics.verification import Verdict
 
 # The colours of Okabe and Ito, which colour-blind people tell apart.
@@ -115,6 +118,45 @@ def _verdicts(run: Curves) -> Figure:
     return figure
 
 
+def draw_radar(profiles: Sequence[Profile], folder: Path, formats: Iterable[str]) -> list[Path]:
+    """Draw the themes of `profiles` side by side, into `themes.FORMAT` in `folder`, which is made; the paths.
+
+    Figures 6 and 15 to 19 of the paper. Raises AgnosticsError where they cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with rc_context(_STYLE):
+            return list(_save(_radar(profiles), folder, "themes", formats))
+    except OSError as error:
+        reason = f"{error.filename or folder}: {error.strerror}"
+        raise AgnosticsError(f"{reason}; name another folder with --out") from error
+
+
+def _radar(profiles: Sequence[Profile]) -> Figure:
+    """A spoke for each theme, clockwise from the top, and a closed line for each profile."""
+    figure = Figure(figsize=(8.0, 7.2))
+    axes: Any = figure.add_subplot(projection="polar")
+    axes.set_theta_zero_location("N")
+    axes.set_theta_direction(-1)
+    angles = [2 * math.pi * place / len(THEMES) for place in range(len(THEMES) + 1)]
+    for profile, colour in zip(profiles, cycle(_RUNS), strict=False):
+        shares = profile.shares
+        axes.plot(angles, [*shares, shares[0]], color=colour, label=f"{_plain(profile.name)} ({len(profile.found)})")
+        axes.fill(angles, [*shares, shares[0]], color=colour, alpha=0.12)
+    axes.set_xticks(angles[:-1], [fill(theme.name, 18) for theme in THEMES])
+    for angle, name in zip(angles, axes.get_xticklabels(), strict=False):
+        name.set_horizontalalignment("center" if abs(math.sin(angle)) < 0.1 else "left" if angle < math.pi else "right")
+    axes.tick_params(axis="x", pad=10)
+    axes.yaxis.set_major_locator(MaxNLocator(nbins=4, steps=[1, 2, 5, 10]))
+    axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    axes.set_ylim(bottom=0.0)
+    axes.tick_params(axis="y", labelcolor="grey")
+    axes.set_rlabel_position(-180.0 / len(THEMES))
+    axes.set_title("Themes of mistakes in faulty programs", fontweight="bold", pad=28)
+    figure.legend(loc="outside lower center")
+    return figure
+
+
 def _plot_steps(axes: Axes, series: Series, colour: str, label: str) -> None:
     """Every step, pale, and over it the mean of the steps around it."""
     axes.plot([*series], [*series.values()], color=colour, alpha=0.25, linewidth=0.8, zorder=1.5)
@@ -167,4 +209,8 @@ def _label(run: Curves) -> str:
     if len(model) > _LONGEST_NAME:
         model = f"{model[: _LONGEST_NAME // 2]}…{model[-_LONGEST_NAME // 2 :]}"
     text = f"{run.run.language} · {model} · {run.run.run}"
+    return _plain(text)
+
+
+def _plain(text: str) -> str:
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

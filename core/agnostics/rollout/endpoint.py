@@ -20,6 +20,7 @@ Message = Mapping[str, str]
 _NO_KEY = "none"  # local servers want no key, but the client does
 _CONNECT_S = 10.0
 _RETRIED = {408, 409, 429}
+_THIS_REQUEST = {400, 413, 422}
 _ADVICE = {
     400: "where the prompt is too long for the model, lower --context",
     401: "put the key that the server wants into the variable that --key-from names",
@@ -59,6 +60,10 @@ class _Completion(BaseModel):
 
     choices: list[_Choice] = Field(min_length=1)
     usage: _Usage | None = None
+
+
+class Refused(UsageError):
+    """The server wants nothing of this request (400, 413, 422): another may be answered."""
 
 
 class Endpoint:
@@ -151,7 +156,8 @@ class Endpoint:
         status = error.status_code if isinstance(error, APIStatusError) else 0
         if 400 <= status < 500 and status not in _RETRIED:
             advice = _ADVICE.get(status, "correct the request").format(model=self.model)
-            return UsageError(f"{self.shown}: refused with {status}: {said}; {advice}")
+            kind = Refused if status in _THIS_REQUEST else UsageError
+            return kind(f"{self.shown}: refused with {status}: {said}; {advice}")
         return AgnosticsError(f"{self.shown}: failed with {status} {tries}: {said}; wait a while, and run it again")
 
 

@@ -191,10 +191,11 @@ def faulty_programs(connection: Connection, run: str) -> list[Fault]:
     What a training run was measured with, before and after, is not among them: held-out tasks are to stay unseen.
     """
     query = text(_FAULTY).columns(difference=JSON())
-    return [_fault(row) for row in connection.execute(query, {"run": run, "most": MOST_FAULTY})]
+    return [fault_of(row) for row in connection.execute(query, {"run": run, "most": MOST_FAULTY})]
 
 
-def _fault(row: Row[Any]) -> Fault:
+def fault_of(row: Row[Any]) -> Fault:
+    """The fault in a row with the columns of `_FAULTY`."""
     verdict = Verdict(row.verdict)
     if verdict is Verdict.COMPILE_ERROR:
         return Fault(row.text, verdict, row.compile_message or "")

@@ -14,7 +14,7 @@ from agnostics.advice.brief import Brief, advised
 from agnostics.advice.consultation import consult
 from agnostics.advice.faults import choose
 from agnostics.advice.sentences import FEWEST, MOST
-from agnostics.cli.languages.asking import Asking
+from agnostics.cli.asking import Asking, endpoint_options, open_endpoint
 from agnostics.cli.languages.faulty import Source
 from agnostics.cli.languages.yaml_text import fields_of, yaml_text
 from agnostics.cli.output import json_option, print_json, words
@@ -23,15 +23,12 @@ from agnostics.host import load_host
 from agnostics.language import Language
 from agnostics.rollout.endpoint import Endpoint
 
-_KEY = "OPENAI_API_KEY"
 _POSITIVE = click.IntRange(min=1)
 
 
 @click.command()
 @click.argument("language")
-@click.option("--model", required=True, help="The capable model, as the endpoint calls it.")
-@click.option("--endpoint", "url", required=True, envvar="OPENAI_BASE_URL", help="An OpenAI-compatible URL, with /v1.")
-@click.option("--key-from", default=_KEY, show_default=True, help="The variable that holds the key, if any.")
+@endpoint_options
 @click.option("--run", help="Take the faulty programs of a run: an id, its beginning, or `last`.")
 @click.option("--store", metavar="URL", help="The results database; the one in your data folder by default.")
 @click.option("--sample", metavar="MODEL", help="Sample programs now: a model's folder, its hub name, or `starter`.")
@@ -47,8 +44,6 @@ _POSITIVE = click.IntRange(min=1)
 @click.option("--sandbox", default="auto", show_default=True, help="auto, docker, bubblewrap, process or ray://…")
 @click.option("--programs", default=40, show_default=True, type=_POSITIVE, help="How many faulty programs to show it.")
 @click.option("--context", default=16_000, show_default=True, type=click.IntRange(min=1024), help="Tokens it can hold.")
-@click.option("--timeout", "timeout_s", default=600.0, show_default=True, type=click.FloatRange(min=1), help="Seconds.")
-@click.option("--retries", default=5, show_default=True, type=click.IntRange(min=0), help="Of a request that failed.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The file to write; LANGUAGE-advised.yaml.")
 @click.option("--force", is_flag=True, help="Write over a file that is there.")
 @json_option
@@ -65,7 +60,7 @@ def advise(
     target = _target(output or Path(f"{found.name}-advised.yaml"), force)
     consulted = {name: options.pop(name) for name in ("url", "model", "key_from", "timeout_s", "retries")}
     source = Source(**options)
-    with _endpoint(**consulted) as endpoint:
+    with open_endpoint(**consulted) as endpoint:
         faults = choose(source.faults(found, host), programs)
         brief = Brief(found.name, found.prompt, faults, context)
         _announce(found, brief)
@@ -89,13 +84,6 @@ def _target(path: Path, force: bool) -> Path:
     if not (path.parent.is_dir() and os.access(path.parent, os.W_OK)):
         raise UsageError(f"{path}: no file can be written in that folder; name another with -o")
     return path
-
-
-def _endpoint(key_from: str, **options: Any) -> Endpoint:
-    key = os.environ.get(key_from)
-    if key is None and key_from != _KEY:
-        raise UsageError(f"--key-from {key_from}: that variable is not set; export {key_from}=KEY")
-    return Endpoint(key=key, **options)
 
 
 def _announce(language: Language, brief: Brief) -> None:
@@ -128,10 +116,9 @@ def _write(path: Path, language: Language, advice: Sequence[str]) -> None:
 
 def _report(asking: Asking, endpoint: Endpoint, brief: Brief, advice: Sequence[str], path: Path, as_json: bool) -> None:
     if as_json:
-        costs = {name: getattr(asking, name) for name in ("requests", "prompt_tokens", "completion_tokens")}
         names = {"language": brief.language, "model": endpoint.model, "endpoint": endpoint.shown}
         file = str(path) if advice else None
-        print_json({**names, "file": file, "sentences": advice, "programs": _verdicts(brief), **costs})
+        print_json({**names, "file": file, "sentences": advice, "programs": _verdicts(brief), **asking.costs})
     elif advice:
         click.echo("\n".join([*(f"- {sentence}" for sentence in advice), "", f"{path}", "next:"]))
         click.echo(f"  agn run --language {path}")

@@ -1,4 +1,4 @@
-"""`agn datasets`: which adapters there are, and what their tasks look like."""
+"""`agn datasets`: which adapters there are, what their tasks look like, and tools that make and clean data sets."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from agnostics.cli.datasets.decontaminate import decontaminate
+from agnostics.cli.datasets.reformulate import reformulate
 from agnostics.cli.output import print_json, print_table
 from agnostics.dataset import Dataset
 from agnostics.host import load_host
@@ -18,7 +20,7 @@ from agnostics.task import Task
 @click.option("--json", "as_json", is_flag=True, help="One JSON array on stdout.")
 @click.pass_context
 def command(context: click.Context, as_json: bool) -> None:
-    """List and show dataset adapters."""
+    """List and show dataset adapters; make and clean data sets."""
     if context.invoked_subcommand is None:
         _list(as_json)
 
@@ -52,6 +54,10 @@ def show(name: str, split: str, source: str | None, count: int, seed: int, as_js
             print_json(task.model_dump(mode="json"))
         else:
             _show(task)
+
+
+for subcommand in (reformulate, decontaminate):
+    command.add_command(subcommand)
 
 
 def _list(as_json: bool) -> None:

@@ -1,50 +1,48 @@
-"""`agn results`: which runs there are, how one went, its curves, and a person's own questions in SQL."""
+"""`agn results`: which runs there are, how they went and why programs failed, and a person's own questions in SQL."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from agnostics.cli.output import print_json, print_table, words
+from agnostics.cli.output import json_option, print_json, print_table, words
+from agnostics.cli.results.failures import failures
+from agnostics.cli.results.reading import reading, store_option
+from agnostics.cli.results.solved import solved
+from agnostics.cli.results.themes import find_themes, themes
 from agnostics.errors import MissingRequirement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sqlalchemy import Connection
-
     from agnostics.store.queries import RunLine
 
 MOST_ROWS = 1000
 
-_store = click.option("--store", metavar="URL", help="The results database; the one in your data folder by default.")
-_json = click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
-
 
 @click.group(invoke_without_command=True)
-@_store
-@_json
+@store_option
+@json_option
 @click.pass_context
 def command(context: click.Context, store: str | None, as_json: bool) -> None:
-    """Ask the results database: list runs, show one, plot some, or query it in SQL."""
-    context.default_map = {name: {"store": store, "as_json": as_json} for name in ("list", "show", "plot", "query")}
+    """Ask the results database: list runs, show one, plot some, look into failures, or query it in SQL."""
+    context.default_map = {name: {"store": store, "as_json": as_json} for name in command.commands}
     if context.invoked_subcommand is None:
         context.invoke(list_command, store=store, as_json=as_json)
 
 
 @command.command("list")
-@_store
-@_json
+@store_option
+@json_option
 def list_command(store: str | None, as_json: bool) -> None:
     """Every run, newest first."""
     from agnostics.store.queries import list_runs
 
-    with _reading(store) as connection:
+    with reading(store) as connection:
         runs = list_runs(connection)
     if as_json:
         print_json([run.as_dict() for run in runs])
@@ -55,13 +53,13 @@ def list_command(store: str | None, as_json: bool) -> None:
 
 @command.command()
 @click.argument("run")
-@_store
-@_json
+@store_option
+@json_option
 def show(run: str, store: str | None, as_json: bool) -> None:
     """How RUN went: pass@1, verdicts, the curve of training, what was hard. RUN is an id, its beginning, or `last`."""
     from agnostics.cli.report import print_report, report_of
 
-    with _reading(store) as connection:
+    with reading(store) as connection:
         report = report_of(connection, run)
     if as_json:
         print_json(report.as_dict())
@@ -73,14 +71,14 @@ def show(run: str, store: str | None, as_json: bool) -> None:
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("plots"), show_default=True, help="A folder.")
 @click.option("--format", "kind", type=click.Choice(["png", "svg", "both"]), default="both", show_default=True)
-@_store
-@_json
+@store_option
+@json_option
 def plot(runs: tuple[str, ...], out: Path, kind: str, store: str | None, as_json: bool) -> None:
     """Draw the curves of each RUN, and all of them side by side; prints the files that it writes."""
     from agnostics.evaluate.curves import curves_of
     from agnostics.store.queries import find_run
 
-    with _reading(store) as connection:
+    with reading(store) as connection:
         found = dict.fromkeys(find_run(connection, run) for run in runs)
         curves = [curves_of(connection, run) for run in found]
     try:
@@ -96,8 +94,8 @@ def plot(runs: tuple[str, ...], out: Path, kind: str, store: str | None, as_json
 
 @command.command()
 @click.argument("sql")
-@_store
-@_json
+@store_option
+@json_option
 @click.option("--seconds", type=click.FloatRange(min=0, min_open=True), default=30.0, show_default=True)
 def query(sql: str, store: str | None, as_json: bool, seconds: float) -> None:
     """Ask in SQL, reading only. With --json, one object per row and line.
@@ -117,6 +115,10 @@ def query(sql: str, store: str | None, as_json: bool, seconds: float) -> None:
             _print_rows(answer.columns, answer.rows)
 
 
+for subcommand in (solved, failures, themes, find_themes):
+    command.add_command(subcommand)
+
+
 def _print_lines(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
     from agnostics.store.records import clean
 
@@ -128,15 +130,6 @@ def _print_rows(columns: Iterable[str], rows: Iterator[Any]) -> None:
     print_table([*columns], list(itertools.islice(rows, MOST_ROWS)))
     if next(rows, None) is not None:
         words.print(f"only the first {MOST_ROWS} rows are shown; --json prints them all")
-
-
-@contextmanager
-def _reading(store: str | None) -> Iterator[Connection]:
-    from agnostics.store.database import default_url, reading
-    from agnostics.store.store import Store
-
-    with Store.open(store or default_url(), create=False) as opened, reading(opened.engine) as connection:
-        yield connection
 
 
 def _line(run: RunLine) -> list[Any]:

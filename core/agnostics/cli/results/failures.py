@@ -1,0 +1,63 @@
+"""`agn results failures`: what compilers and runs said of faulty programs, in clusters."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from agnostics.advice.faults import telling_line
+from agnostics.cli.output import json_option, print_json, print_table
+from agnostics.cli.results.faulty import Faulty, faulty_in
+from agnostics.cli.results.reading import store_option
+
+if TYPE_CHECKING:
+    from agnostics.advice.faults import Fault
+    from agnostics.evaluate.failures import Cluster
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.option("-n", "count", default=20, show_default=True, type=click.IntRange(min=1), help="Clusters of a language.")
+@store_option
+@json_option
+def failures(runs: tuple[str, ...], count: int, store: str | None, as_json: bool) -> None:
+    """Cluster what went wrong in each RUN by language: verdicts, and what compilers and runs said.
+
+    Names, numbers, places and quotations in messages do not count, and no model is asked. RUN is a run, or one phase of
+    it as in last:eval_after. With --json, each cluster comes with a program.
+    """
+    from agnostics.evaluate.failures import clusters
+
+    found = {language: clusters(faults) for language, faults in _by_language(faulty_in(runs, store)).items()}
+    if as_json:
+        print_json([_as_dict(language, cluster) for language, all_ in found.items() for cluster in all_[:count]])
+        return
+    for language, all_ in found.items():
+        _print(language, all_, count)
+
+
+def _by_language(found: Iterable[Faulty]) -> dict[str, list[Fault]]:
+    faults = defaultdict[str, list["Fault"]](list)
+    for one in found:
+        faults[one.run.language] += one.faults
+    return faults
+
+
+def _print(language: str, found: Sequence[Cluster], count: int) -> None:
+    programs = sum(cluster.programs for cluster in found)
+    click.echo(f"{language}: {programs} faulty programs, {len(found)} clusters")
+    rows = ([*_figures(cluster, programs), telling_line(cluster.example.message)] for cluster in found[:count])
+    print_table(["programs", "share", "verdict", "message", "for example"], rows)
+    click.echo()
+
+
+def _figures(cluster: Cluster, programs: int) -> list[Any]:
+    return [cluster.programs, f"{cluster.programs / programs:.2f}", cluster.verdict, cluster.message]
+
+
+def _as_dict(language: str, cluster: Cluster) -> dict[str, Any]:
+    told = {"language": language, "verdict": cluster.verdict, "message": cluster.message, "programs": cluster.programs}
+    return {**told, "example": {"message": cluster.example.message, "program": cluster.example.program}}

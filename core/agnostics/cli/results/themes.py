@@ -1,0 +1,163 @@
+"""`agn results themes` and `agn results find-themes`: have a model tell what is wrong with faulty programs."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from agnostics.cli.asking import (
+    Asking,
+    answer_tokens_option,
+    concurrency_option,
+    endpoint_options,
+    open_endpoint,
+    side_by_side,
+)
+from agnostics.cli.output import json_option, print_json, print_table, words
+from agnostics.cli.results.faulty import Faulty, faulty_in, one_language
+from agnostics.cli.results.reading import store_option
+from agnostics.errors import AgnosticsError, MissingRequirement, UsageError
+from agnostics.rollout.answers import AnswerCache
+from agnostics.rollout.endpoint import Refused
+
+if TYPE_CHECKING:
+    from agnostics.evaluate.themes import Profile
+
+programs_option = click.option(
+    "--programs", default=100, show_default=True, type=click.IntRange(min=1), help="How many faulty programs of a run."
+)
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@endpoint_options
+@programs_option
+@click.option("--seed", default=0, show_default=True, help="Which programs are drawn.")
+@concurrency_option
+@answer_tokens_option
+@click.option("--out", type=click.Path(path_type=Path), default=Path("plots"), show_default=True, help="A folder.")
+@click.option("--format", "kind", type=click.Choice(["png", "svg", "both"]), default="both", show_default=True)
+@store_option
+@json_option
+def themes(
+    runs: tuple[str, ...],
+    programs: int,
+    seed: int,
+    concurrency: int,
+    answer_tokens: int,
+    out: Path,
+    kind: str,
+    store: str | None,
+    as_json: bool,
+    **consulted: Any,
+) -> None:
+    """Sort faulty programs of each RUN into the paper's seven themes of mistakes, and draw the runs side by side.
+
+    A capable model reads each program with what was said of it; several themes may apply (Appendix E). RUN is a run, or
+    one phase of it as in last:eval_after.
+    """
+    from agnostics.evaluate.themes import profile_of, question
+
+    draw_radar = _plotter()
+    samples = [(one, _sample(one, programs, seed)) for one in faulty_in(runs, store)]
+    questions = [[question(one.run.language, fault) for fault in faults] for one, faults in samples]
+    answers = iter(_answers([text for texts in questions for text in texts], concurrency, answer_tokens, consulted))
+    profiles = [profile_of(one.name, [next(answers) for _ in faults]) for one, faults in samples]
+    if not all(profile.found for profile in profiles):
+        raise AgnosticsError(f"nothing usable came back from {consulted['model']!r}; name a more capable --model")
+    paths = draw_radar(profiles, out, ["png", "svg"] if kind == "both" else [kind])
+    if as_json:
+        print_json({"runs": [_as_dict(profile) for profile in profiles], "files": [str(path) for path in paths]})
+        return
+    _print(profiles)
+    click.echo("\n".join(["", *map(str, paths)]))
+
+
+@click.command("find-themes")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@endpoint_options
+@programs_option
+@click.option("--context", default=32_000, show_default=True, type=click.IntRange(min=1024), help="Tokens it can hold.")
+@store_option
+def find_themes(runs: tuple[str, ...], programs: int, context: int, store: str | None, **consulted: Any) -> None:
+    """Have a model find the themes of mistakes in a language, from faulty programs of each RUN (Appendix E.1).
+
+    Prints what it answers: 10 to 12 themes, for a person to edit.
+    """
+    from agnostics.advice.brief import Brief
+    from agnostics.advice.faults import choose
+    from agnostics.advice.sentences import without_reasoning
+    from agnostics.evaluate.taxonomy import question
+
+    language, faults = one_language(faulty_in(runs, store))
+    brief = Brief(language, "", choose(faults, programs), context)
+    words.print(f"showing {len(brief.batches[0])} of {len(faults)} faulty programs", markup=False)
+    with open_endpoint(**consulted) as endpoint, Asking(endpoint, brief.answer_tokens, 1) as asking:
+        reply = asking(question(brief))
+    answer = without_reasoning(reply.text).strip()
+    if not answer:
+        raise AgnosticsError(
+            f"{endpoint.shown}: nothing came back from {endpoint.model!r}; name a more capable --model"
+        )
+    click.echo("".join(c for c in answer if c.isprintable() or c == "\n"))
+    if not reply.whole:
+        words.print("warning: the answer was cut off; a larger --context leaves it more room", markup=False)
+
+
+def _plotter() -> Any:
+    """`draw_radar`: asked for before anything is paid for."""
+    try:
+        from agnostics.evaluate.plots import draw_radar
+    except ModuleNotFoundError as error:
+        raise MissingRequirement(f"{error.name} is not installed; run: pip install 'agnostics[plot]'") from error
+    return draw_radar
+
+
+def _sample(one: Faulty, programs: int, seed: int) -> list[Any]:
+    """Some faulty programs, drawn so that each is as likely as any other. Raises UsageError where there is none."""
+    if not one.faults:
+        raise UsageError(f"{one.name}: no faulty program; name another run")
+    return random.Random(seed).sample(one.faults, min(programs, len(one.faults)))
+
+
+def _answers(questions: Sequence[str], concurrency: int, answer_tokens: int, consulted: dict[str, Any]) -> list[str]:
+    with open_endpoint(**consulted) as endpoint:
+        known = AnswerCache(endpoint.model, answer_tokens)
+        with Asking(endpoint, answer_tokens, len(questions), known) as asking:
+            return side_by_side(_answer_of(asking), questions, concurrency)
+
+
+def _answer_of(asking: Asking) -> Callable[[str], str]:
+    """Asks; the answer to what the server refuses is blank."""
+
+    def act(question: str) -> str:
+        try:
+            return asking(question).text
+        except Refused:
+            return ""
+
+    return act
+
+
+def _as_dict(profile: Profile) -> dict[str, Any]:
+    programs = {"programs": len(profile.found), "unread_answers": profile.unread}
+    return {"run": profile.name, **programs, "themes": dict(zip(_names(), profile.shares, strict=True))}
+
+
+def _print(profiles: Iterable[Profile]) -> None:
+    profiles = list(profiles)
+    rows = zip(_names(), *([f"{share:.2f}" for share in profile.shares] for profile in profiles), strict=True)
+    print_table(["theme", *(profile.name for profile in profiles)], [list(row) for row in rows])
+    unread = [profile.unread for profile in profiles]
+    if any(unread):
+        words.print(f"answers that could not be used: {', '.join(map(str, unread))}", markup=False)
+
+
+def _names() -> list[str]:
+    from agnostics.evaluate.themes import THEMES
+
+    return [theme.name for theme in THEMES]

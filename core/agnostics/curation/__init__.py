@@ -1,0 +1,1 @@
+"""From other people's problems to tasks: reformulating them, checking that, and keeping benchmarks out of training."""

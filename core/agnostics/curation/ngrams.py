@@ -1,0 +1,37 @@
+"""8-gram overlap: a text that shares eight words in a row with a benchmark is contaminated.
+
+The test of the set that Ag-Codeforces-X is made of (Appendix B), as open-r1's `scripts/decontaminate.py` has it: lower
+case, words split at white space, one shared 8-gram is enough.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+
+WORDS = 8
+
+
+def ngrams(text: str, size: int = WORDS) -> list[str]:
+    """The runs of `size` words of `text` in their order; none where it has fewer words."""
+    words = text.lower().split()
+    return [" ".join(words[start : start + size]) for start in range(len(words) - size + 1)]
+
+
+class NgramIndex:
+    """Which texts hold which 8-grams; texts are known by their place."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._places = defaultdict[str, set[int]](set)
+        for place, text in enumerate(texts):
+            for gram in ngrams(text):
+                self._places[gram].add(place)
+
+    def closest(self, text: str) -> tuple[int, str] | None:
+        """The text that shares most 8-grams with `text`, the first among equals, and the first that they share."""
+        shared = [gram for gram in dict.fromkeys(ngrams(text)) if gram in self._places]
+        if not shared:
+            return None
+        counts = Counter(place for gram in shared for place in self._places[gram])
+        best = min(counts, key=lambda place: (-counts[place], place))
+        return best, next(gram for gram in shared if best in self._places[gram])
