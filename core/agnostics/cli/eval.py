@@ -74,7 +74,7 @@ def command(
         run = _run(store, resume) if resume else None
         settings = [_settings_of(store, run)] if run else _settings(config, overrides, models, options)
         for one in settings:
-            _check(one, wanted)
+            _check(one, wanted, plot)
         evaluations = [
             *(_report(store, baseline, wanted, vote=False) for baseline in baselines),
             *(_evaluated(store, one, wanted, run) for one in settings),
@@ -101,7 +101,7 @@ def _settings(
     from agnostics.train.config import load_settings
 
     named: list[dict[str, str]] = [{"model": model} for model in models] or [{}]
-    return [load_settings(EvaluationSettings, config, overrides, {**options, **name}) for name in named]
+    return [load_settings(EvaluationSettings, config, overrides, {**options, **name}).resolved() for name in named]
 
 
 def _run(store: Store, name: str) -> str:
@@ -125,8 +125,10 @@ def _settings_of(store: Store, run: str) -> EvaluationSettings:
         return EvaluationSettings.model_validate(evaluation_config(connection, run))
 
 
-def _check(settings: EvaluationSettings, ks: tuple[int, ...]) -> None:
-    """Refuse what cannot be measured before anything is sampled."""
+def _check(settings: EvaluationSettings, ks: tuple[int, ...], plot: Path | None) -> None:
+    """Refuse what cannot be measured or drawn before anything is sampled."""
+    if plot and plot.suffix not in {".png", ".svg"}:
+        raise UsageError(f"--plot {plot}: name a file that ends in .png or .svg")
     if settings.endpoint and settings.completions:
         raise UsageError("--endpoint and --completions exclude each other: answers are sampled, or they are there")
     if not settings.completions and max(ks) > settings.samples:

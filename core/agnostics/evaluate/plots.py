@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from agnostics.errors import AgnosticsError, UsageError
+from agnostics.errors import AgnosticsError
 from agnostics.evaluate.curves import Curves, Measured, Series, smoothed
 from agnostics.evaluate.report import Evaluation
 from agnostics.verification import Verdict
@@ -68,10 +68,8 @@ def draw(runs: Sequence[Curves], folder: Path, formats: Iterable[str]) -> list[P
 def draw_rates(evaluations: Sequence[Evaluation], path: Path) -> None:
     """Draw the rates of `evaluations` side by side, with their intervals, into `path` (.png or .svg).
 
-    Raises UsageError for another ending, AgnosticsError where it cannot be written.
+    Raises AgnosticsError where it cannot be written.
     """
-    if path.suffix not in {".png", ".svg"}:
-        raise UsageError(f"{path}: name a file that ends in .png or .svg")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with rc_context(_STYLE):

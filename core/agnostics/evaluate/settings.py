@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from pathlib import Path
+from typing import Literal, Self
 
 from agnostics.language import Language
 from agnostics.task import Frozen
-from agnostics.train.config import Count, Positive, Share
+from agnostics.train.config import Count, Positive, Share, absolute
 
 
 class EvaluationSettings(Frozen):
@@ -57,6 +58,17 @@ class EvaluationSettings(Frozen):
     """The sandbox mode: auto, docker, bubblewrap or process"""
     store: str | None = None
     """The results database, as a SQLAlchemy URL; a SQLite file in the user's data folder where it is not given."""
+
+    def resolved(self) -> Self:
+        """These settings with paths that hold wherever the evaluation goes on.
+
+        Recorded completions are told of by the name of their file, unless a model is named.
+        """
+        paths = ("language", "dataset", "completions", *(() if self.endpoint else ("model",)))
+        names = {name: absolute(value) for name in paths if (value := getattr(self, name))}
+        if self.completions and "model" not in self.model_fields_set:
+            names["model"] = Path(self.completions).name
+        return self.model_copy(update=names)
 
     def spoken(self, language: Language) -> Language:
         """`language` with the prompt that this evaluation begins with."""

@@ -195,6 +195,12 @@ def output_folder(config: RunConfig) -> Path:
     return Path(home) / "agnostics" / "runs"
 
 
+def absolute(name: str) -> str:
+    """A path made absolute, also that of `adapter:path`; any other name as it is."""
+    head, colon, tail = name.rpartition(":")
+    return f"{head}{colon}{Path(tail).resolve()}" if tail and Path(tail).exists() else name
+
+
 def _read(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
