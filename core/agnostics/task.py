@@ -77,10 +77,12 @@ class Comparison(Frozen):
 class Stitch(Frozen):
     """How a benchmark whose tests are written in the language itself makes a program of a completion.
 
-    `tests` follow what the model wrote. With `stop`, the statement begins the program and the completion goes on from
-    it, up to the first of these texts; without, the model's part is a code block of its answer, as elsewhere.
+    `tests` follow what the model wrote, and are in `language`: a name of it or one of its tags. With `stop`, the
+    statement begins the program and the completion goes on from it, up to the first of these texts; without, the
+    model's part is a code block of its answer, as elsewhere.
     """
 
+    language: str
     tests: str
     stop: tuple[str, ...] | None = None
 

@@ -221,7 +221,7 @@ def test_a_model_behind_an_endpoint_is_asked_without_the_languages_prompt(
 ) -> None:
     tasks = _tasks(tmp_path, 4)
     with tasks.open("a") as file:
-        stitch = {"tests": "if add(1) ~= 2 then os.exit(1) end", "stop": ["\n--"]}
+        stitch = {"language": "lua", "tests": "if add(1) ~= 2 then os.exit(1) end", "stop": ["\n--"]}
         goes_on = {"id": "4", "statement": "function add(a)\n", "tests": [{"input": "", "output": ""}], "split": "test"}
         file.write(json.dumps({**goes_on, "stitch": stitch, "compare": {"mode": "nothing"}}) + "\n")
     words = ("--endpoint", server.url, "--model", "wise", "--dataset", str(tasks), "--samples", "3")

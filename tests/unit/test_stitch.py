@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from agnostics.errors import UsageError
 from agnostics.language import Language
 from agnostics.task import Comparison, Stitch, Task, Test
 
@@ -16,7 +17,7 @@ def task(stop: tuple[str, ...] | None) -> Task:
         statement=PROMPT,
         tests=(Test(input="", output=""),),
         compare=Comparison(mode="nothing"),
-        stitch=Stitch(tests=TESTS, stop=stop),
+        stitch=Stitch(language="lua", tests=TESTS, stop=stop),
     )
 
 
@@ -48,3 +49,12 @@ def test_a_block_of_an_answer_is_followed_by_the_tests(lua: Language) -> None:
 def test_a_benchmark_asks_in_its_own_words(lua: Language) -> None:
     assert lua.prompt_for(task(STOP)) == PROMPT
     assert lua.prompt_for(task(None).model_copy(update={"stitch": None})).startswith(lua.prompt)
+
+
+def test_tests_of_another_language_are_refused(lua: Language) -> None:
+    asked = task(STOP)
+    other = asked.model_copy(update={"stitch": Stitch(language="ml", tests=TESTS, stop=STOP)})
+    for act in (lambda: lua.program_for(other, ""), lambda: lua.prompt_for(other)):
+        with pytest.raises(UsageError, match="task 'add' has its tests in 'ml', which is no name or tag of 'lua'"):
+            act()
+    lua.model_copy(update={"tags": ("ml",)}).program_for(other, "")
