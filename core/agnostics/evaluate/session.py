@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
@@ -22,6 +22,7 @@ from agnostics.rollout.engine import EngineSettings, Sampling, open_engine
 from agnostics.store import Store
 from agnostics.store.database import reading
 from agnostics.store.evaluations import stored_samples
+from agnostics.store.store import Status
 from agnostics.task import Task
 from agnostics.train.curriculum import in_turns
 from agnostics.verification import Verdict, Verification
@@ -59,7 +60,7 @@ def evaluate(
     ):
         name = _entered(store, settings, language, run)
         host.run_started(name)
-        with _finished(store, name, progress), store.recorder(name) as recorder:
+        with _finished(store, name, progress, reporter.say), store.recorder(name) as recorder:
             progress.run = name
             with Judging(verifier, language, recorder, progress.judged, every_test=settings.vote) as judging:
                 for answered in source(_wanted(tasks, settings, done)):
@@ -121,15 +122,14 @@ def _entered(store: Store, settings: EvaluationSettings, language: Language, run
 
 
 @contextmanager
-def _finished(store: Store, run: str, progress: _Progress) -> Iterator[None]:
-    """Stores how a run ends."""
+def _finished(store: Store, run: str, progress: _Progress, say: Callable[[str], None]) -> Iterator[None]:
+    """Stores how a run ends; one that ends early says how to go on."""
     try:
         yield
-    except KeyboardInterrupt:
-        store.finish_run(run, "interrupted", progress.summary())
-        raise
     except BaseException as error:
-        store.finish_run(run, "failed", {**progress.summary(), "error": str(error)})
+        early: Status = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
+        store.finish_run(run, early, {**progress.summary(), "error": str(error)})
+        say(f"what is verified is stored; to go on: agn eval --resume {run}")
         raise
     store.finish_run(run, "finished", progress.summary())
 
