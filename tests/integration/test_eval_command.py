@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import sqlite3
 import subprocess
@@ -144,19 +143,26 @@ def test_a_line_that_is_no_completion_is_named(evaluate: Eval, tmp_path: Path, l
     assert complaint in answer.stderr.splitlines()[-1]
 
 
-def test_an_evaluation_that_was_killed_goes_on_with_what_is_missing(evaluate: Eval, tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_an_evaluation_that_ended_early_goes_on_with_what_is_missing(
+    evaluate: Eval, tmp_path: Path, how: signal.Signals
+) -> None:
     slow = "for i = 1, 2e6 do local x = i % 7 end\n" + RIGHT
     programs = {str(n): [f"-- {n} {k}\n{slow}" if k % 2 else WRONG for k in range(20)] for n in range(20)}
     files = ["--dataset", str(_tasks(tmp_path, 20)), "--completions", str(_completions(tmp_path / "c.jsonl", programs))]
-    process = subprocess.Popen([*AGN, "eval", *_fixed(tmp_path), *files], stdout=subprocess.DEVNULL)
+    process = subprocess.Popen([*AGN, "eval", *_fixed(tmp_path), *files], stderr=subprocess.PIPE, text=True)
     stored = 0
     while stored < 40:
         assert process.poll() is None
         with suppress(sqlite3.OperationalError):  # before the tables are there
             ((stored,),) = _query(tmp_path, "select count(*) from verification")
         time.sleep(0.01)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait(timeout=30)
+    process.send_signal(how)
+    _, said = process.communicate(timeout=30)
+    ((run, status),) = _query(tmp_path, "select id, status from run")
+    ended = {signal.SIGKILL: (-signal.SIGKILL, "running"), signal.SIGINT: (130, "interrupted")}
+    assert (process.returncode, status) == ended[how]
+    assert (f"to go on: agn eval --resume {run}" in said) == (how is signal.SIGINT)
     ((stored, last),) = _query(tmp_path, "select count(*), max(completion_id) from verification")
     assert stored < 400
     answer = evaluate("--resume", "last", "--json")
@@ -271,6 +277,8 @@ def test_what_cannot_be_measured_is_said_before_anything_is_sampled(evaluate: Ev
     for words, complaint in {
         ("--k", "30"): "pass@30 needs --samples 30 or more, not 20",
         ("--k", "0"): "--k 0: expected numbers from 1",
+        ("--endpoint", "http://localhost:1/v1"): "--endpoint needs --model",
+        ("--endpoint", "http://localhost:1/v1", "--completions", "c.jsonl"): "exclude each other",
         ("--plot", "chart.pdf"): "name a file that ends in .png or .svg",
         ("--split", "tset"): "unknown split of jsonl 'tset'",
         ("--compare", "last"): "no run is stored here yet",

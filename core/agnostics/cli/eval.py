@@ -131,6 +131,8 @@ def _check(settings: EvaluationSettings, ks: tuple[int, ...], plot: Path | None)
         raise UsageError(f"--plot {plot}: name a file that ends in .png or .svg")
     if settings.endpoint and settings.completions:
         raise UsageError("--endpoint and --completions exclude each other: answers are sampled, or they are there")
+    if settings.endpoint and "model" not in settings.model_fields_set:
+        raise UsageError("--endpoint needs --model: the name by which it knows the model")
     if not settings.completions and max(ks) > settings.samples:
         raise UsageError(f"pass@{max(ks)} needs --samples {max(ks)} or more, not {settings.samples}")
 
