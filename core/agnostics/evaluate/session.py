@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
@@ -53,19 +53,17 @@ def evaluate(
     language = settings.spoken(host.language(settings.language))
     done = _stored(store, run)
     tasks, total = chosen_tasks(settings, host)
-    progress = _Progress(reporter, host, None if total is None else total * settings.samples, done)
+    expected = None if total is None or settings.completions else total * settings.samples
+    progress = _Progress(reporter, host, expected, done)
     with (
         Verifier(settings.sandbox, languages=host.languages()) as verifier,
         _source(settings, host, language, reporter, key, done) as source,
+        _started(store, _entered(store, settings, language, run), progress) as name,
+        store.recorder(name) as recorder,
+        Judging(verifier, language, recorder, progress.judged, every_test=settings.vote) as judging,
     ):
-        name = _entered(store, settings, language, run)
-        host.run_started(name)
-        with _finished(store, name, progress, reporter.say), store.recorder(name) as recorder:
-            progress.run = name
-            with Judging(verifier, language, recorder, progress.judged, every_test=settings.vote) as judging:
-                for answered in source(_wanted(tasks, settings, done)):
-                    judging.judge(answered)
-        host.run_finished(name)
+        for answered in source(_wanted(tasks, settings, done)):
+            judging.judge(answered)
     return name
 
 
@@ -122,15 +120,18 @@ def _entered(store: Store, settings: EvaluationSettings, language: Language, run
 
 
 @contextmanager
-def _finished(store: Store, run: str, progress: _Progress, say: Callable[[str], None]) -> Iterator[None]:
-    """Stores how a run ends; one that ends early says how to go on."""
+def _started(store: Store, run: str, progress: _Progress) -> Iterator[str]:
+    """Tells the plugins of `run`, and stores how it ends; one that ends early says how to go on."""
+    progress.begin(run)
     try:
-        yield
+        yield run
     except BaseException as error:
         early: Status = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
         store.finish_run(run, early, {**progress.summary(), "error": str(error)})
-        say(f"what is verified is stored; to go on: agn eval --resume {run}")
+        progress.reporter.say(f"what is verified is stored; to go on: agn eval --resume {run}")
         raise
+    finally:
+        progress.host.run_finished(run)
     store.finish_run(run, "finished", progress.summary())
 
 
@@ -140,18 +141,23 @@ class _Progress:
     def __init__(
         self, reporter: Reporter, host: Host, expected: int | None, done: Mapping[str, frozenset[int]]
     ) -> None:
-        self.run = ""
-        self._reporter, self._host = reporter, host
+        self.reporter, self.host = reporter, host
+        self._run = ""
         self._expected = None if expected is None else expected - sum(map(len, done.values()))
         self._verdicts = Counter[Verdict]()
         self._lock = threading.Lock()
+
+    def begin(self, run: str) -> None:
+        """Take note of the run that is evaluated."""
+        self._run = run
+        self.host.run_started(run)
 
     def judged(self, verification: Verification) -> None:
         """Take note of one; on any thread."""
         with self._lock:
             self._verdicts[verification.verdict] += 1
-            self._host.program_verified(self.run, verification)
-            self._reporter.judged(self._verdicts[Verdict.ACCEPTED], self._verdicts.total(), self._expected)
+            self.host.program_verified(self._run, verification)
+            self.reporter.judged(self._verdicts[Verdict.ACCEPTED], self._verdicts.total(), self._expected)
 
     def summary(self) -> dict[str, int]:
         """How many were judged this time, by verdict."""
