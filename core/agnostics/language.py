@@ -137,7 +137,7 @@ class Language(_YamlModel):
         if stitch and stitch.stop is not None:
             return stitch.continued(task.statement, completion)
         program = self.program_in(completion)
-        return stitch.followed(program) if stitch and program is not None else program
+        return stitch.enclosed(program) if stitch and program is not None else program
 
     def prompt_for(self, task: Task) -> str:
         """The message that asks a model to solve `task`: the language's prompt, then the statement (section 3.2).

@@ -79,10 +79,11 @@ class Stitch(Frozen):
 
     `tests` follow what the model wrote, and are in `language`: a name of it or one of its tags. With `stop`, the
     statement begins the program and the completion goes on from it, up to the first of these texts; without, the
-    model's part is a code block of its answer, as elsewhere.
+    model's part is a code block of its answer, as elsewhere, and stands after `before`.
     """
 
     language: str
+    before: str = ""
     tests: str
     stop: tuple[str, ...] | None = None
 
@@ -90,11 +91,11 @@ class Stitch(Frozen):
         """The program that `completion` makes of `statement`: `stop_at_stop_token` and `main.py` of MultiPL-E."""
         found = [completion.find(stop) for stop in self.stop or ()]
         end = min((place for place in found if place >= 0), default=len(completion))
-        return self.followed(statement + completion[:end])
+        return f"{statement}{completion[:end]}\n{self.tests}"
 
-    def followed(self, program: str) -> str:
-        """The program with its tests."""
-        return f"{program}\n{self.tests}"
+    def enclosed(self, program: str) -> str:
+        """The program that the code block `program` makes."""
+        return f"{self.before}{program}\n{self.tests}"
 
 
 class Task(Frozen):

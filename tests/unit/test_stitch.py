@@ -44,6 +44,8 @@ def test_a_block_of_an_answer_is_followed_by_the_tests(lua: Language) -> None:
     asked = task(None)
     assert lua.program_for(asked, "So:\n```lua\nx = 1\n```\nDone.") == f"x = 1\n\n{TESTS}"
     assert lua.program_for(asked, "I do not know.") is None
+    led = asked.model_copy(update={"stitch": Stitch(language="lua", before="local y\n", tests=TESTS)})
+    assert lua.program_for(led, "```lua\nx = 1\n```") == f"local y\nx = 1\n\n{TESTS}"
 
 
 def test_a_benchmark_asks_in_its_own_words(lua: Language) -> None:
