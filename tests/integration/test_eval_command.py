@@ -117,7 +117,8 @@ def test_two_evaluations_are_compared_task_by_task_and_drawn(evaluate: Eval, tmp
     tasks = str(_tasks(tmp_path, 8))
     worse = _completions(tmp_path / "worse.jsonl", {str(n): [WRONG] for n in range(8)})
     better = _completions(tmp_path / "better.jsonl", {str(n): [RIGHT] for n in range(8)})
-    first = evaluate("--dataset", tasks, "--completions", str(worse), "--json").json["evaluations"][0]
+    (tmp_path / "worse.toml").write_text(f'dataset = "{tasks}"\ncompletions = "{worse.name}"\n')
+    first = evaluate("worse.toml", "--json").json["evaluations"][0]
     assert first["rates"]["pass@1"] == {"rate": 0.0, "low": 0.0, "high": pytest.approx(0.3244, abs=1e-4), "tasks": 8}
     answer = evaluate(
         *("--dataset", tasks, "--completions", str(better), "--compare", first["run"], "--plot", "new/chart.svg")
