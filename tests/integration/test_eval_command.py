@@ -144,6 +144,25 @@ def test_a_line_that_is_no_completion_is_named(evaluate: Eval, tmp_path: Path, l
     assert complaint in answer.stderr.splitlines()[-1]
 
 
+PEAK = "import resource, subprocess, sys; subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True); "
+PEAK += "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+
+
+def test_twenty_thousand_completions_take_little_more_memory_than_a_thousand(tmp_path: Path) -> None:
+    """They are 100 MB of text. No program is among them, so that it is quick."""
+    files = ["--dataset", str(_tasks(tmp_path, 1000)), "--completions", str(tmp_path / "c.jsonl")]
+    # A process of its own starts it, for a peak begins with that of who forks.
+    command = [sys.executable, "-c", PEAK, *AGN, "eval", *_fixed(tmp_path), *files]
+    peaks = []
+    for samples in (1, 20):
+        with (tmp_path / "c.jsonl").open("w") as file:
+            for n in range(1000 * samples):
+                file.write(json.dumps({"task": str(n % 1000), "completion": f"{n} " * 900}) + "\n")
+        peaks.append(int(subprocess.run(command, capture_output=True, check=True, timeout=120).stdout))  # KiB
+    assert _query(tmp_path, "select count(*) from verification where verdict = 'no_program'") == [(21_000,)]
+    assert peaks[1] < peaks[0] + 40_000, peaks
+
+
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_an_evaluation_that_ended_early_goes_on_with_what_is_missing(
     evaluate: Eval, tmp_path: Path, how: signal.Signals
