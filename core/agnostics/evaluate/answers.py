@@ -35,7 +35,10 @@ Source = Callable[[Iterable[Wanted]], Iterator[Answered]]
 
 @dataclass(frozen=True)
 class EngineSource:
-    """Samples with an engine. Prompts of more than `longest` tokens are left out, and `left_out` is told of each."""
+    """Samples with an engine that has nothing else to do.
+
+    Tasks with prompts of more than `longest` tokens are left out, and `left_out` is told of each.
+    """
 
     engine: Engine
     tokenizer: Any
@@ -50,18 +53,15 @@ class EngineSource:
     def __call__(self, wanted: Iterable[Wanted]) -> Iterator[Answered]:
         """See `Source`."""
         prompts, keys, asked = self._prompts(wanted), count(), dict[int, tuple[Task, int]]()
-        try:
-            while True:
-                for task, sample, prompt in islice(prompts, self.waiting - len(asked)):
-                    key = next(keys)
-                    asked[key] = (task, sample)
-                    self.engine.add(key, prompt, self.sampling)
-                if not asked:
-                    return
-                for key, answer in self.engine.advance():
-                    yield self._answered(*asked.pop(key), answer)
-        finally:
-            self.engine.drop()
+        while True:
+            for task, sample, prompt in islice(prompts, self.waiting - len(asked)):
+                key = next(keys)
+                asked[key] = (task, sample)
+                self.engine.add(key, prompt, self.sampling)
+            if not asked:
+                return
+            for key, answer in self.engine.advance():
+                yield self._answered(*asked.pop(key), answer)
 
     def _prompts(self, wanted: Iterable[Wanted]) -> Iterator[tuple[Task, int, Prompt]]:
         for question, samples in self._questions(wanted):
