@@ -6,6 +6,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -70,18 +71,18 @@ def evaluate(
 def chosen_tasks(settings: EvaluationSettings, host: Host) -> tuple[Iterable[Task], int | None]:
     """The tasks as they come, or some of them, drawn as training draws held-out ones; and how many, where known.
 
-    Raises UsageError for an unknown data set or split.
+    To draw some, the data set is read twice, so that no more than one task is held. Raises UsageError for an unknown
+    data set or split.
     """
     adapter, source = host.dataset(settings.dataset)
     if settings.split not in adapter.splits:
         raise unknown(f"split of {adapter.name}", settings.split, adapter.splits)
-    found = adapter.tasks(settings.split, source=source, seed=settings.seed)
+    read = partial(adapter.tasks, settings.split, source=source, seed=settings.seed)
     if not settings.tasks:
-        return found, None
-    tasks = list(found)
-    order = in_turns(tuple(task.kind for task in tasks), settings.seed)
-    drawn = [tasks[place] for place in order[: settings.tasks]]
-    return drawn, len(drawn)
+        return read(), None
+    order = in_turns(tuple(task.kind for task in read()), settings.seed)
+    drawn = set(order[: settings.tasks])
+    return (task for place, task in enumerate(read()) if place in drawn), len(drawn)
 
 
 def _wanted(
