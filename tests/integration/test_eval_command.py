@@ -303,6 +303,7 @@ def test_what_cannot_be_measured_is_said_before_anything_is_sampled(evaluate: Ev
         ("--split", "tset"): "unknown split of jsonl 'tset'",
         ("--compare", "last"): "no run is stored here yet",
         ("--set", "sample=3"): "did you mean 'samples'?",
+        ("--resume", "last"): "--resume goes on with the evaluation's own settings",
     }.items():
         answer = evaluate("--dataset", tasks, *words)
         assert (answer.returncode, answer.stdout) == (2, ""), words

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,13 +67,15 @@ def command(
     from agnostics.cli.eval_report import show
     from agnostics.store import Store, default_url
 
-    if resume and (config or models or overrides):
-        raise UsageError("--resume takes the evaluation's own settings: leave CONFIG, --model and --set out")
     wanted = _ks(ks)
-    with Store.open(options["store"] or default_url(), create=not resume) as store:
+    if resume:
+        _refuse_beside_resume(config, overrides, models, options)
+    new = [] if resume else _settings(config, overrides, models, options)
+    url = options["store"] or next((one.store for one in new if one.store), None) or default_url()
+    with Store.open(url, create=not resume) as store:
         baselines = [_run(store, run) for run in compared_with]
         run = _run(store, resume) if resume else None
-        settings = [_settings_of(store, run)] if run else _settings(config, overrides, models, options)
+        settings = [_settings_of(store, run, options["sandbox"])] if run else new
         for one in settings:
             _check(one, wanted, plot)
         evaluations = [
@@ -91,6 +94,17 @@ def _ks(text: str) -> tuple[int, ...]:
     if not ks or min(ks) < 1:
         raise UsageError(f"--k {text}: expected numbers from 1, as in --k 1,5,10")
     return ks
+
+
+def _refuse_beside_resume(
+    config: Path | None, overrides: tuple[str, ...], models: tuple[str, ...], options: dict[str, Any]
+) -> None:
+    given = [name for name, value in options.items() if value is not None and name not in {"sandbox", "store"}]
+    if config or overrides or models or given:
+        raise UsageError(
+            "--resume goes on with the evaluation's own settings; beside it may stand --k, --compare, --plot, "
+            "--sandbox, --store and --json"
+        )
 
 
 def _settings(
@@ -116,19 +130,23 @@ def _run(store: Store, name: str) -> str:
     return run
 
 
-def _settings_of(store: Store, run: str) -> EvaluationSettings:
+def _settings_of(store: Store, run: str, sandbox: str | None) -> EvaluationSettings:
+    """The settings of `run`, in another sandbox if one is named."""
     from agnostics.evaluate.settings import EvaluationSettings
     from agnostics.store.database import reading
     from agnostics.store.evaluations import evaluation_config
 
     with reading(store.engine) as connection:
-        return EvaluationSettings.model_validate(evaluation_config(connection, run))
+        config = evaluation_config(connection, run)
+    return EvaluationSettings.model_validate({**config, "sandbox": sandbox or config["sandbox"]})
 
 
 def _check(settings: EvaluationSettings, ks: tuple[int, ...], plot: Path | None) -> None:
     """Refuse what cannot be measured or drawn before anything is sampled."""
     if plot and plot.suffix not in {".png", ".svg"}:
         raise UsageError(f"--plot {plot}: name a file that ends in .png or .svg")
+    if plot and not find_spec("matplotlib"):
+        raise MissingRequirement("matplotlib is not installed; run: pip install 'agnostics[plot]'")
     if settings.endpoint and settings.completions:
         raise UsageError("--endpoint and --completions exclude each other: answers are sampled, or they are there")
     if settings.endpoint and "model" not in settings.model_fields_set:

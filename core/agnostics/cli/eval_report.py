@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 from agnostics.cli.output import print_json, print_table, words
-from agnostics.errors import MissingRequirement
 from agnostics.evaluate.report import Difference, Evaluation, Rate, compared
 
 
@@ -27,7 +26,9 @@ def show(evaluations: Sequence[Evaluation], plot: Path | None, as_json: bool) ->
         for difference in differences:
             click.echo(_described(difference))
     if plot:
-        _draw(evaluations, plot)
+        from agnostics.evaluate.plots import draw_rates
+
+        draw_rates(evaluations, plot)
         words.print(f"drawn: {plot}", markup=False)
 
 
@@ -60,11 +61,3 @@ def _described(difference: Difference) -> str:
         f"pass@1 of {difference.run} less that of {difference.baseline}: {difference.mean:+.3f} "
         f"(95 %: {difference.low:+.3f} to {difference.high:+.3f}), p = {difference.p:.2g} on {difference.tasks} tasks"
     )
-
-
-def _draw(evaluations: Sequence[Evaluation], path: Path) -> None:
-    try:
-        from agnostics.evaluate.plots import draw_rates
-    except ModuleNotFoundError as error:
-        raise MissingRequirement(f"{error.name} is not installed; run: pip install 'agnostics[plot]'") from error
-    draw_rates(evaluations, path)
