@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails
 
 from agnostics.completion import extract_program, is_blank
 from agnostics.errors import UsageError, unknown
-from agnostics.task import Frozen, LimitOverrides, Limits, Task
+from agnostics.task import Frozen, LimitOverrides, Limits, Stitch, Task
 
 NAME = r"^[a-z0-9][a-z0-9_+.-]*$"
 """What a language may be called."""
@@ -55,7 +55,7 @@ class Language(_YamlModel):
     `install` is a shell command for the image build; `compile` and `execute` are command lines run in the folder that
     holds the program as `filename`. They are split into words and run without a shell, unless they use shell syntax.
     Subclass it to override a method; the sandbox calls `is_empty`, `image_instructions`, `support_files`,
-    `compile_argv` and `execute_argv`, the trainer `prompt_for` and `program_in`.
+    `compile_argv` and `execute_argv`, the trainer `prompt_for` and `program_for`, which asks `program_in`.
     """
 
     name: Annotated[str, Field(pattern=NAME)]
@@ -128,9 +128,34 @@ class Language(_YamlModel):
         """The program in what a model answered, None where there is none; see `extract_program`."""
         return extract_program(completion, self.code_tags, self.is_empty)
 
+    def program_for(self, task: Task, completion: str) -> str | None:
+        """The program that a completion makes of `task`: the one in it, or as the task's benchmark stitches it.
+
+        Raises UsageError where that is in another language.
+        """
+        stitch = self._stitch_of(task)
+        if stitch and stitch.stop is not None:
+            return stitch.continued(task.statement, completion)
+        program = self.program_in(completion)
+        return stitch.enclosed(program) if stitch and program is not None else program
+
     def prompt_for(self, task: Task) -> str:
-        """The message that asks a model to solve `task`: the language's prompt, then the statement (section 3.2)."""
+        """The message that asks a model to solve `task`: the language's prompt, then the statement (section 3.2).
+
+        A benchmark with tests of its own asks in its own words. Raises UsageError where these are in another language.
+        """
+        if self._stitch_of(task):
+            return task.statement
         return f"{self.prompt.strip()}\n\n{task.statement.strip()}"
+
+    def _stitch_of(self, task: Task) -> Stitch | None:
+        stitch = task.stitch
+        if stitch and stitch.language not in self.code_tags:
+            raise UsageError(
+                f"task {task.id!r} has its tests in {stitch.language!r}, which is no name or tag of {self.name!r}; "
+                "name another with --language"
+            )
+        return stitch
 
     def limits_for(self, task: Task) -> Limits:
         """The limits in force: the task's, then the language's, then the defaults; with time to start."""

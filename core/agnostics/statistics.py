@@ -1,4 +1,4 @@
-"""Figures from samples: pass@k and the intervals around a rate; pure functions."""
+"""Figures from samples: pass@k, the intervals around a rate, and whether two differ; pure functions."""
 
 from __future__ import annotations
 
@@ -45,6 +45,27 @@ def wilson_interval(successes: int, n: int, *, level: float = 0.95) -> tuple[flo
     centre = (rate + z2 / (2 * n)) / (1 + z2 / n)
     half = math.sqrt(z2 * (rate * (1 - rate) / n + z2 / (4 * n * n))) / (1 + z2 / n)
     return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def sign_flip_p_value(differences: Sequence[float], *, seed: int = 0, resamples: int = 10_000) -> float:
+    """How likely a mean at least this far from 0 is where neither of two is better: `differences` are one a task.
+
+    The paired permutation test (Fisher 1935, section 21), two-sided: under the null hypothesis each difference might as
+    well have the other sign. All signs are tried where there are at most `resamples` combinations, else that many are
+    drawn, and the observed one counts among them (Phipson and Smyth 2010). Raises ValueError when there is no task.
+    """
+    if not differences:
+        raise ValueError("a test needs at least one task")
+    moved = [abs(difference) for difference in differences if difference]
+    observed = abs(math.fsum(differences)) - 1e-9  # the same sum in another order
+    if 2 ** len(moved) <= resamples:
+        sums = [0.0]
+        for size in moved:
+            sums = [total + signed for total in sums for signed in (size, -size)]
+        return sum(abs(total) >= observed for total in sums) / len(sums)
+    rng = random.Random(seed)
+    flipped = (math.fsum(size if rng.random() < 0.5 else -size for size in moved) for _ in range(resamples))
+    return (1 + sum(abs(total) >= observed for total in flipped)) / (1 + resamples)
 
 
 def quantile(ordered: Sequence[float], share: float) -> float:

@@ -59,10 +59,10 @@ class Comparison(Frozen):
 
     `tokens`: split on ASCII white space, equal one by one, none left over. `lines`: trailing white space and final
     blank lines are ignored. `exact`: every byte. `floats`: as `tokens`, but where the expected token is a float, within
-    `absolute` or `relative` tolerance. `checker`: another program decides.
+    `absolute` or `relative` tolerance. `checker`: another program decides. `nothing`: the exit status alone decides.
     """
 
-    mode: Literal["tokens", "lines", "exact", "floats", "checker"] = "tokens"
+    mode: Literal["tokens", "lines", "exact", "floats", "checker", "nothing"] = "tokens"
     absolute: Annotated[float, Field(ge=0)] = 1e-6
     relative: Annotated[float, Field(ge=0)] = 1e-6
     checker: Checker | None = None
@@ -74,6 +74,30 @@ class Comparison(Frozen):
         return self
 
 
+class Stitch(Frozen):
+    """How a benchmark whose tests are written in the language itself makes a program of a completion.
+
+    `tests` follow what the model wrote, and are in `language`: a name of it or one of its tags. With `stop`, the
+    statement begins the program and the completion goes on from it, up to the first of these texts; without, the
+    model's part is a code block of its answer, as elsewhere, and stands after `before`.
+    """
+
+    language: str
+    before: str = ""
+    tests: str
+    stop: tuple[str, ...] | None = None
+
+    def continued(self, statement: str, completion: str) -> str:
+        """The program that `completion` makes of `statement`: `stop_at_stop_token` and `main.py` of MultiPL-E."""
+        found = [completion.find(stop) for stop in self.stop or ()]
+        end = min((place for place in found if place >= 0), default=len(completion))
+        return f"{statement}{completion[:end]}\n{self.tests}"
+
+    def enclosed(self, program: str) -> str:
+        """The program that the code block `program` makes."""
+        return f"{self.before}{program}\n{self.tests}"
+
+
 class Task(Frozen):
     """A problem: what a program should do, and the examples that decide whether it does."""
 
@@ -82,6 +106,8 @@ class Task(Frozen):
     tests: Annotated[tuple[Test, ...], Field(min_length=1)]
     compare: Comparison = Comparison()
     limits: LimitOverrides = LimitOverrides()
+    stitch: Stitch | None = None
+    """How a completion becomes a program, where it is not the whole of one."""
     kind: str | None = None
     """The family that the task belongs to, for tables and for reference programs."""
     parameters: dict[str, int | str] = {}

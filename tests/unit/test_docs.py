@@ -8,6 +8,7 @@ from inspect import signature
 from pathlib import Path
 
 from agnostics import hookspecs
+from agnostics.evaluate.settings import EvaluationSettings
 from agnostics.host import load_host
 from agnostics.language import Language
 from agnostics.testing.contract import PROGRAMS
@@ -30,6 +31,11 @@ def test_every_setting_of_a_run_is_documented_and_no_other() -> None:
     section = (DOCS / "training.md").read_text().partition("## Settings")[2]
     documented = re.findall(r"^\| `([a-z_.]+)` \|", section, re.MULTILINE)
     assert documented == list(keys(RunConfig))
+
+
+def test_every_setting_of_an_evaluation_is_documented_and_no_other() -> None:
+    section = (DOCS / "evaluation.md").read_text().partition("## Settings")[2]
+    assert re.findall(r"^\| `([a-z_.]+)` \|", section, re.MULTILINE) == list(keys(EvaluationSettings))
 
 
 def test_every_figure_of_a_step_is_documented_as_the_code_describes_it() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from agnostics.statistics import bootstrap_interval, pass_at_k, wilson_interval
+from agnostics.statistics import bootstrap_interval, pass_at_k, sign_flip_p_value, wilson_interval
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -61,3 +61,22 @@ def test_the_bootstrap_interval_lies_within_the_figures_and_repeats(rates: list[
 def test_an_interval_of_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="at least one task"):
         bootstrap_interval([])
+
+
+def test_the_sign_flip_test_counts_every_way_to_set_the_signs() -> None:
+    assert sign_flip_p_value([1.0, 1.0, 1.0]) == 2 / 8  # +++ and ---
+    assert sign_flip_p_value([0.5, 0.25, -0.25]) == 6 / 8  # all but the sums of 0
+    assert sign_flip_p_value([0.2, 0.0, -0.2]) == 1.0
+    assert sign_flip_p_value([0.0]) == 1.0
+
+
+def test_the_sign_flip_test_of_many_tasks_is_near_the_normal_one() -> None:
+    differences = [1.0] * 60 + [-1.0] * 40  # the sum 20 of 100 signs: 2 standard deviations, with ties 0.0569
+    assert sign_flip_p_value(differences, seed=1) == pytest.approx(0.0569, abs=0.008)
+    assert sign_flip_p_value([1.0] * 60) == 1 / 10_001
+    assert sign_flip_p_value(differences, seed=1) == sign_flip_p_value(differences, seed=1)
+
+
+def test_a_test_of_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least one task"):
+        sign_flip_p_value([])

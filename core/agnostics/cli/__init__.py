@@ -17,6 +17,7 @@ COMMANDS = {
     "datasets": "List data sets, show their tasks, make and clean them.",
     "db": "Check and upgrade the results database.",
     "doctor": "Say what is here, what is missing and how to mend it.",
+    "eval": "Measure pass@k of models, and compare them.",
     "launch": "Run a command as several ranks on the nodes of a cluster.",
     "languages": "List, show and check languages.",
     "model": "Make the starter model.",

@@ -1,4 +1,4 @@
-"""Plots of runs as files: one set that compares them, and one for each run by itself."""
+"""Plots of runs as files: one set that compares them, one for each run by itself, and bars for evaluations."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from agnostics.errors import AgnosticsError
 from agnostics.evaluate.curves import Curves, Measured, Series, smoothed
+from agnostics.evaluate.report import Evaluation
 from agnostics.evaluate.themes import THEMES, Profile
 from agnostics.verification import Verdict
 
@@ -65,6 +66,35 @@ def draw(runs: Sequence[Curves], folder: Path, formats: Iterable[str]) -> list[P
     except OSError as error:
         reason = f"{error.filename or folder}: {error.strerror}"
         raise AgnosticsError(f"{reason}; name another folder with --out") from error
+
+
+def draw_rates(evaluations: Sequence[Evaluation], path: Path) -> None:
+    """Draw the rates of `evaluations` side by side, with their intervals, into `path` (.png or .svg).
+
+    Raises AgnosticsError where it cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with rc_context(_STYLE):
+            list(_save(_rates(evaluations), path.parent, path.stem, [path.suffix[1:]]))
+    except OSError as error:
+        raise AgnosticsError(f"{path}: {error.strerror}; name another file with --plot") from error
+
+
+def _rates(evaluations: Sequence[Evaluation]) -> Figure:
+    """A bar for each model and measure, its interval upon it."""
+    figure, axes = _blank("Tasks solved", "rate", "with 95 % intervals")
+    names = list(dict.fromkeys(name for evaluation in evaluations for name in evaluation.rates))
+    width = 0.8 / len(evaluations)
+    for place, (evaluation, colour) in enumerate(zip(evaluations, cycle(_RUNS), strict=False)):
+        offset = (place - (len(evaluations) - 1) / 2) * width
+        at = [names.index(name) + offset for name in evaluation.rates]
+        rates = evaluation.rates.values()
+        axes.bar(at, [rate.rate for rate in rates], width * 0.9, color=colour, alpha=0.6, label=_label(evaluation))
+        axes.vlines(at, [rate.low for rate in rates], [rate.high for rate in rates], color=_BLACK, linewidth=1.0)
+    axes.set_xticks(range(len(names)), names)
+    axes.set(xlabel=None, ylim=(0, 1))
+    return _finished(figure, axes)
 
 
 def _figures(runs: Sequence[Curves]) -> Iterator[tuple[str, Figure]]:
@@ -203,7 +233,7 @@ def _save(figure: Figure, folder: Path, name: str, formats: Iterable[str]) -> It
         yield path
 
 
-def _label(run: Curves) -> str:
+def _label(run: Curves | Evaluation) -> str:
     """Language, model and id of a run."""
     model = PurePath(run.run.model).name
     if len(model) > _LONGEST_NAME:

@@ -1,4 +1,4 @@
-"""A model behind an OpenAI-compatible endpoint (vLLM's server, OpenAI's, and many others): chat completions."""
+"""A model behind an OpenAI-compatible endpoint (vLLM's server, OpenAI's, and many others)."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ Message = Mapping[str, str]
 
 _NO_KEY = "none"  # local servers want no key, but the client does
 _CONNECT_S = 10.0
+_MOST_STOPS = 4
 _RETRIED = {408, 409, 429}
 _THIS_REQUEST = {400, 413, 422}
 _ADVICE = {
@@ -49,6 +50,19 @@ class _Choice(BaseModel):
     message: _Said
     finish_reason: str | None = None
 
+    @property
+    def said(self) -> str:
+        return self.message.content or ""
+
+
+class _Continuation(BaseModel):
+    text: str
+    finish_reason: str | None = None
+
+    @property
+    def said(self) -> str:
+        return self.text
+
 
 class _Usage(BaseModel):
     prompt_tokens: int | None = None
@@ -56,9 +70,9 @@ class _Usage(BaseModel):
 
 
 class _Completion(BaseModel):
-    """The parts of a chat completion that are read."""
+    """The parts of a completion that are read: of a chat, or of a text that goes on."""
 
-    choices: list[_Choice] = Field(min_length=1)
+    choices: list[_Choice | _Continuation] = Field(min_length=1)
     usage: _Usage | None = None
 
 
@@ -107,6 +121,18 @@ class Endpoint:
             raise self._explained(error) from error
         return self._read(content)
 
+    def complete(self, prompt: str, *, stop: Sequence[str], max_tokens: int, temperature: float) -> Reply:
+        """What goes on from `prompt`, up to the first of `stop` (some servers take four at most); see `chat`."""
+        from openai import APIError
+
+        send = self._client.completions.with_raw_response.create
+        options: dict[str, Any] = {"stop": list(stop[:_MOST_STOPS])} if stop else {}
+        try:
+            answer = send(model=self.model, prompt=prompt, max_tokens=max_tokens, temperature=temperature, **options)
+        except APIError as error:
+            raise self._explained(error) from error
+        return self._read(answer.http_response.content)
+
     def _open(self) -> OpenAI:
         try:
             from openai import OpenAI, Timeout
@@ -132,7 +158,7 @@ class Endpoint:
             ) from error
         choice, usage = completion.choices[0], completion.usage or _Usage()
         whole = choice.finish_reason != "length"
-        return Reply(choice.message.content or "", usage.prompt_tokens or 0, usage.completion_tokens or 0, whole)
+        return Reply(choice.said, usage.prompt_tokens or 0, usage.completion_tokens or 0, whole)
 
     @property
     def shown(self) -> str:

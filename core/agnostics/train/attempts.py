@@ -107,7 +107,7 @@ class Workshop:
     def submit(self, text: str, task: Task) -> Future[Verification]:
         """Have the program in a text verified."""
         span = self.timeline.begin("verification", task.id)
-        verdict = self.verifier.submit(self.language, self.language.program_in(text), task)
+        verdict = self.verifier.submit(self.language, self.language.program_for(task, text), task)
         verdict.add_done_callback(lambda _: self.timeline.end(span))
         return verdict
 

@@ -7,7 +7,7 @@ import os
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
 
@@ -19,6 +19,7 @@ Positive = Annotated[int, Field(ge=1)]
 Count = Annotated[int, Field(ge=0)]
 Share = Annotated[float, Field(gt=0)]
 Weight = Annotated[float, Field(ge=0)]
+Settings = TypeVar("Settings", bound=BaseModel)
 
 
 class RolloutConfig(Frozen):
@@ -152,7 +153,14 @@ class RunConfig(Frozen):
 
 
 def load_config(path: Path | None, overrides: Iterable[str], options: Mapping[str, Any]) -> RunConfig:
-    """The configuration in the TOML file `path`, with `options` and then every `key=value` of `overrides` set.
+    """The configuration of a training run; see `load_settings`."""
+    return load_settings(RunConfig, path, overrides, options)
+
+
+def load_settings(
+    model: type[Settings], path: Path | None, overrides: Iterable[str], options: Mapping[str, Any]
+) -> Settings:
+    """The settings in the TOML file `path`, with `options` and then every `key=value` of `overrides` set.
 
     Raises UsageError for a file that cannot be read, an unknown key (with the nearest) or a value out of range.
     """
@@ -160,9 +168,9 @@ def load_config(path: Path | None, overrides: Iterable[str], options: Mapping[st
     data.update({key: value for key, value in options.items() if value is not None})
     for override in overrides:
         _set(data, override)
-    _check_keys(data, RunConfig)
+    _check_keys(data, model)
     try:
-        return RunConfig.model_validate(data)
+        return model.model_validate(data)
     except ValidationError as error:
         first = error.errors()[0]
         raise UsageError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}, got {first['input']!r}") from error
@@ -185,6 +193,12 @@ def output_folder(config: RunConfig) -> Path:
         return Path(config.output).expanduser().resolve()
     home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
     return Path(home) / "agnostics" / "runs"
+
+
+def absolute(name: str) -> str:
+    """A path made absolute, also that of `adapter:path`; any other name as it is."""
+    head, colon, tail = name.rpartition(":")
+    return f"{head}{colon}{Path(tail).resolve()}" if tail and Path(tail).exists() else name
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -28,8 +28,14 @@ class Question:
 
 
 def ask(tokenizer: Any, language: Language, task: Task) -> Question:
-    """The question for `task`, through the tokenizer's chat template, with thinking off and always of one day."""
-    message = {"role": "user", "content": language.prompt_for(task)}
+    """The question for `task`, through the tokenizer's chat template, with thinking off and always of one day.
+
+    A text to go on from is asked as it is.
+    """
+    asked = language.prompt_for(task)
+    if task.stitch and task.stitch.stop is not None:
+        return Question(task, tuple(tokenizer(asked).input_ids))
+    message = {"role": "user", "content": asked}
     token_ids = tokenizer.apply_chat_template(
         [message], add_generation_prompt=True, enable_thinking=False, strftime_now=_DAY.strftime, return_dict=False
     )

@@ -14,7 +14,7 @@ from agnostics.host import Host
 from agnostics.language import Language
 from agnostics.reward import RewardPolicy
 from agnostics.task import Task
-from agnostics.train.config import RunConfig
+from agnostics.train.config import RunConfig, absolute
 from agnostics.train.curriculum import Curriculum, Question, ask_all, in_turns
 from agnostics.train.model import context_length, find_model, load_tokenizer
 from agnostics.train.tuning import tuned, written_out
@@ -101,7 +101,7 @@ def prepare(config: RunConfig, host: Host, say: Callable[[str], None], resumed: 
 
 def resolve(config: RunConfig, found: Ingredients, store: str, output: Path) -> RunConfig:
     """`config` with nothing left open, and with paths that hold wherever it is read again."""
-    names = {name: _absolute(getattr(config, name)) for name in ("language", "model", "dataset")}
+    names = {name: absolute(getattr(config, name)) for name in ("language", "model", "dataset")}
     whole = written_out(config, found.algorithm)
     train = whole.train.model_copy(update={"max_gap": whole.train.gap_bound})
     return whole.model_copy(
@@ -169,9 +169,3 @@ def prompt_limit(config: RunConfig, folder: Path) -> int:
             f"the model {folder} holds {room + rollout.max_new_tokens} tokens"
         )
     return min(rollout.max_prompt_tokens, room)
-
-
-def _absolute(name: str) -> str:
-    """A path made absolute, also that of `adapter:path`; any other name as it is."""
-    head, colon, tail = name.rpartition(":")
-    return f"{head}{colon}{Path(tail).resolve()}" if tail and Path(tail).exists() else name

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from agnostics import hookimpl
 from agnostics.dataset import Dataset
+from agnostics.language import Language
 
 from agnostics_datasets.apps import Apps
 from agnostics_datasets.code_contests import CodeContests
@@ -11,10 +14,14 @@ from agnostics_datasets.codeforces import Codeforces, CodeforcesFromSource
 from agnostics_datasets.codenet import CodeNet
 from agnostics_datasets.csv_file import Csv
 from agnostics_datasets.esolang_bench import EsolangBench
+from agnostics_datasets.humaneval import HumanEval
 from agnostics_datasets.jsonl import JsonLines
 from agnostics_datasets.kattis import Kattis
 from agnostics_datasets.live_code_bench import LiveCodeBench
+from agnostics_datasets.mbpp import Mbpp
 from agnostics_datasets.mbpp_x import MbppX
+from agnostics_datasets.mceval import McEval
+from agnostics_datasets.multipl_e import MultiplE
 from agnostics_datasets.starter import Starter
 from agnostics_datasets.taco import Taco
 
@@ -30,10 +37,20 @@ def agn_datasets() -> list[Dataset]:
         CodeNet(),
         Csv(),
         EsolangBench(),
+        HumanEval(),
         JsonLines(),
         Kattis(),
         LiveCodeBench(),
+        Mbpp(),
         MbppX(),
+        McEval(),
+        MultiplE(),
         Starter(),
         Taco(),
     ]
+
+
+@hookimpl
+def agn_languages() -> list[Language]:
+    """What benchmarks run in that no pack brings: Python, and Lua as MultiPL-E has it."""
+    return [Language.from_yaml(path) for path in sorted((Path(__file__).parent / "languages").glob("*.yaml"))]

@@ -1,0 +1,50 @@
+"""The `humaneval` adapter: functions in Python, from their signatures and docstrings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from agnostics.task import Stitch, Task
+
+from agnostics_datasets.records import Fields, Records
+from agnostics_datasets.stitched import stitched_task
+
+STOP = ("\nclass", "\ndef", "\n#", "\nif", "\nprint")
+"""Where a completion ends: section 3.2 of the paper."""
+_SECONDS = 3.0
+
+
+class Problem(Fields):
+    """The fields of a problem that are read."""
+
+    task_id: str
+    prompt: str
+    entry_point: str
+    test: str
+
+
+class HumanEval(Records[Problem]):
+    """HumanEval (Chen et al. 2021, arXiv 2107.03374) from its `HumanEval.jsonl.gz`.
+
+    As its `execution.py` has it: the program is prompt, completion, tests and `check(entry_point)`, and passes where it
+    raises nothing within 3 seconds.
+    """
+
+    name: ClassVar[str] = "humaneval"
+    description: ClassVar[str] = "HumanEval: functions in Python; the model goes on from signature and docstring."
+    license: ClassVar[str] = "MIT; a benchmark with tests in Python"
+    splits: ClassVar[tuple[str, ...]] = ("test",)
+    evaluation_only: ClassVar[bool] = True
+    size: ClassVar[str] = "164 problems"
+    fields: ClassVar[Mapping[str, str]] = {
+        "task_id": "id",
+        "prompt": "statement, which begins the program",
+        "test, entry_point": "stitch",
+    }
+    record = Problem
+
+    def task(self, record: Problem, number: int, split: str, seed: int) -> Task:  # noqa: ARG002
+        """The task of a problem; see `Records.task`."""
+        tests = f"{record.test}\ncheck({record.entry_point})"
+        return stitched_task(record.task_id, record.prompt, Stitch(language="python", tests=tests, stop=STOP), _SECONDS)

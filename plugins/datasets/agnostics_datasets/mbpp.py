@@ -1,0 +1,66 @@
+"""The `mbpp` adapter: mostly basic problems in Python, with the asserts that they are to pass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from agnostics.task import Stitch, Task
+from pydantic import AliasChoices, Field
+
+from agnostics_datasets.records import Fields, Records
+from agnostics_datasets.stitched import stitched_task
+
+PROMPT = """\
+You are an expert Python programmer, and here is your task: {text} Your code should pass these tests:
+
+{tests}
+"""
+_SECONDS = 10.0
+
+
+class Problem(Fields):
+    """The fields of a problem that are read, as in `mbpp.jsonl` or in `sanitized-mbpp.json`."""
+
+    task_id: int
+    text: str = Field(validation_alias=AliasChoices("text", "prompt"))
+    test_list: list[str] = Field(min_length=1)
+    test_setup_code: str = ""
+    test_imports: tuple[str, ...] = ()
+
+
+class Mbpp(Records[Problem]):
+    """MBPP (Austin et al. 2021, arXiv 2108.07732) from its `mbpp.jsonl` or `sanitized-mbpp.json`.
+
+    The question is in the paper's words, without its examples: the program is the code block of an answer, and
+    passes where none of the asserts after it fails. The splits are MBPP's by id: 11 to 510 are "test", 511 to 600
+    "validation" and 601 to 974 "train"; 1 to 10 are the examples.
+    """
+
+    name: ClassVar[str] = "mbpp"
+    description: ClassVar[str] = "MBPP: basic problems in Python, each with its asserts."
+    license: ClassVar[str] = "CC-BY-4.0; a benchmark with tests in Python, see ag-mbpp-x for training"
+    splits: ClassVar[tuple[str, ...]] = ("test", "validation", "train")
+    evaluation_only: ClassVar[bool] = True
+    size: ClassVar[str] = "974 problems, 427 of them sanitized"
+    fields: ClassVar[Mapping[str, str]] = {
+        "task_id": "id, and the split",
+        "text or prompt": "statement",
+        "test_list": "statement and stitch",
+        "test_setup_code, test_imports": "stitch",
+    }
+    stored: ClassVar[str | None] = "test"
+    record = Problem
+
+    def belongs(self, record: Problem, split: str) -> bool:
+        """The split that MBPP has a problem in, by its id."""
+        ids = {"test": range(11, 511), "validation": range(511, 601), "train": range(601, 975)}
+        return record.task_id in ids[split]
+
+    def task(self, record: Problem, number: int, split: str, seed: int) -> Task:  # noqa: ARG002
+        """The task of a problem; see `Records.task`."""
+        asserts = "\n".join(record.test_list)
+        setup = [*record.test_imports, *filter(None, [record.test_setup_code])]
+        stitch = Stitch(language="python", tests="\n".join([*setup, asserts]))
+        statement = PROMPT.format(text=record.text.strip(), tests=asserts)
+        return stitched_task(f"mbpp/{record.task_id}", statement, stitch, _SECONDS)

@@ -1,0 +1,62 @@
+"""How a completion becomes a program where the tests are part of it: as MultiPL-E stitches and stops."""
+
+from __future__ import annotations
+
+import pytest
+from agnostics.errors import UsageError
+from agnostics.language import Language
+from agnostics.task import Comparison, Stitch, Task, Test
+
+STOP = ("\nlocal", "\nfunction", "\n--", "\n\n")
+PROMPT, TESTS = "-- Add.\nlocal function add(a, b)\n", "assert(add(1, 2) == 3)"
+
+
+def task(stop: tuple[str, ...] | None) -> Task:
+    return Task(
+        id="add",
+        statement=PROMPT,
+        tests=(Test(input="", output=""),),
+        compare=Comparison(mode="nothing"),
+        stitch=Stitch(language="lua", tests=TESTS, stop=stop),
+    )
+
+
+@pytest.mark.parametrize(
+    ("completion", "kept"),
+    [
+        ("  return a + b\nend", "  return a + b\nend"),
+        ("  return a + b\nend\n\nprint(1)", "  return a + b\nend"),
+        ("  return a + b\nend\n-- more\nlocal x", "  return a + b\nend"),
+        ("\nlocal x = 1\n", ""),
+        ("  local x = 1\nend", "  local x = 1\nend"),
+        ("", ""),
+    ],
+)
+def test_a_completion_goes_on_from_the_prompt_to_the_first_stop(lua: Language, completion: str, kept: str) -> None:
+    assert lua.program_for(task(STOP), completion) == f"{PROMPT}{kept}\n{TESTS}"
+
+
+def test_without_stops_a_completion_goes_on_to_its_end(lua: Language) -> None:
+    assert lua.program_for(task(()), "a\n\nb") == f"{PROMPT}a\n\nb\n{TESTS}"
+
+
+def test_a_block_of_an_answer_is_followed_by_the_tests(lua: Language) -> None:
+    asked = task(None)
+    assert lua.program_for(asked, "So:\n```lua\nx = 1\n```\nDone.") == f"x = 1\n\n{TESTS}"
+    assert lua.program_for(asked, "I do not know.") is None
+    led = asked.model_copy(update={"stitch": Stitch(language="lua", before="local y\n", tests=TESTS)})
+    assert lua.program_for(led, "```lua\nx = 1\n```") == f"local y\nx = 1\n\n{TESTS}"
+
+
+def test_a_benchmark_asks_in_its_own_words(lua: Language) -> None:
+    assert lua.prompt_for(task(STOP)) == PROMPT
+    assert lua.prompt_for(task(None).model_copy(update={"stitch": None})).startswith(lua.prompt)
+
+
+def test_tests_of_another_language_are_refused(lua: Language) -> None:
+    asked = task(STOP)
+    other = asked.model_copy(update={"stitch": Stitch(language="ml", tests=TESTS, stop=STOP)})
+    for act in (lambda: lua.program_for(other, ""), lambda: lua.prompt_for(other)):
+        with pytest.raises(UsageError, match="task 'add' has its tests in 'ml', which is no name or tag of 'lua'"):
+            act()
+    lua.model_copy(update={"tags": ("ml",)}).program_for(other, "")
