@@ -7,6 +7,7 @@ import json
 import os
 import secrets
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,12 @@ from agnostics.store import CompletionRecord
 from agnostics.task import Task, Test
 from agnostics.verification import TestResult, Verdict, Verification
 from agnostics.verify import Verifier
+
+
+def pytest_configure() -> None:
+    """Let Ctrl-C through: what a script starts in the background ignores it, and so would all that the tests start."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _postgres_tool(name: str) -> str | None:
