@@ -14,6 +14,8 @@ pytestmark = pytest.mark.slow
 def test_our_trainer_is_measured_against_that_of_trl(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE"):  # which DeepSpeed wants, and TRL takes for those of a launcher
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(job, "WARM_UP", 1)
     monkeypatch.setattr(train, "SIZES", {"cpu": job.Size(2, 4, 32, 2, "float32")})
     assert run(["bench", "train", "--repeats", "1", "--json"]) == 0

@@ -18,7 +18,7 @@ from agnostics.train.config import TrainConfig
 def initialise(module: nn.Module, settings: TrainConfig) -> Any:
     """A DeepSpeed engine around `module` with AdamW. Gradients add up until its `step`, however many micro batches."""
     deepspeed = _import()
-    _need_process_group()
+    _need_process_group(deepspeed)
     # Shared memory between ranks on a processor: building it takes half a minute and a compiler.
     deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
     parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
@@ -52,11 +52,12 @@ def _import() -> Any:
     return deepspeed
 
 
-def _need_process_group() -> None:
+def _need_process_group(deepspeed: Any) -> None:
     """The process group that the ranks have joined; or one of this process alone, without a port or a file."""
     for name, value in {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1"}.items():
         os.environ.setdefault(name, value)
     if not torch.distributed.is_initialized():
+        deepspeed.utils.groups._WORLD_GROUP = None  # a vLLM engine that was closed may have ended the one before
         backend = "nccl" if torch.cuda.is_available() else "gloo"
         store = torch.distributed.HashStore()  # type: ignore[attr-defined]
         torch.distributed.init_process_group(backend, store=store, rank=0, world_size=1)
