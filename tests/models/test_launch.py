@@ -56,6 +56,26 @@ def test_what_is_wrong_is_said_once_and_is_the_exit_status(home: Any) -> None:
     assert answer.stderr.count("unknown language 'luaa'; did you mean 'lua'?") == 1
 
 
+def test_a_run_whose_node_is_lost_says_so_and_goes_on_on_another(starter_model: Path, home: Any, cluster: Any) -> None:
+    settings = [*SMALL, "checkpoint_every=2"]
+    command = home.command("--model", str(starter_model), "--steps", "30", agn=LAUNCH, settings=settings)
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    assert process.stderr is not None
+    said = []
+    for line in process.stderr:
+        said.append(line)
+        if line.startswith("step 5/30"):
+            cluster.remove_node(next(iter(cluster.worker_nodes)), allow_graceful=False)
+    assert process.wait(timeout=120) == 1, said
+    (complaint,) = (line for line in said if line.startswith("agn:"))
+    assert "is lost with its node" in complaint
+    cluster.add_node(num_cpus=1, object_store_memory=80 << 20)
+    ((run,),) = home.query("select id from run")
+    answer = home.tried("--resume", run, agn=LAUNCH, settings=[])
+    assert answer.returncode == 0, answer.stderr
+    assert home.query("select status, (select count(*) from completion) from run") == [("finished", 30 * 12)]
+
+
 def test_more_ranks_than_the_cluster_has_room_for_are_refused(tmp_path: Path) -> None:
     command = [*AGN, "launch", "--ranks", "3", "ray://auto", "run", "--dry-run"]
     answer = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False, cwd=tmp_path)
