@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -74,6 +75,9 @@ def test_the_last_file_of_a_resumed_run_in_wandb_holds_all_of_it(tmp_path: Path,
             for step in steps:
                 log(step, {"train/loss": float(step)})
                 log(step, {"held_out/pass_at_1": 0.5})
+        ended = int(time.time())
+        while int(time.time()) == ended:  # W&B names a file after the second in which its run began
+            time.sleep(0.05)
     latest = tmp_path / "wandb" / "latest-run"
     assert latest.resolve().name.endswith(RUN)
     assert wandb_figures(latest) == {(s, "train/loss"): float(s) for s in (1, 2, 3)} | {
