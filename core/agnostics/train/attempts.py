@@ -104,10 +104,10 @@ class Workshop:
         text: str = self.tokenizer.decode(answer.token_ids, skip_special_tokens=True)
         return text
 
-    def submit(self, text: str, task: Task) -> Future[Verification]:
-        """Have the program in a text verified."""
+    def submit(self, program: str | None, task: Task) -> Future[Verification]:
+        """Have a program verified."""
         span = self.timeline.begin("verification", task.id)
-        verdict = self.verifier.submit(self.language, self.language.program_for(task, text), task)
+        verdict = self.verifier.submit(self.language, program, task)
         verdict.add_done_callback(lambda _: self.timeline.end(span))
         return verdict
 
@@ -142,6 +142,7 @@ class Begun:
         # Prompts of like length stand together, so that an engine which pads pads little.
         self._order = sorted(self._mine, key=lambda index: len(prompts[index].token_ids))
         self._ended: dict[int, tuple[Answer, str, Future[Verification]]] = {}
+        self._verdicts: dict[tuple[int, str | None], Future[Verification]] = {}
         self._begun_s = self._sampled_s = time.monotonic()
         self._sampled = workshop.sampler.ask([prompts[index] for index in self._order], sampling, self._answered)
 
@@ -167,8 +168,17 @@ class Begun:
         """Send an answer to the verifier as soon as it ends; called on the sampler's thread."""
         index = self._order[place]
         text = self._workshop.decode(answer)
-        self._ended[index] = (answer, text, self._workshop.submit(text, self._asked[index][0].task))
+        self._ended[index] = (answer, text, self._verdict(index, text))
         self._sampled_s = time.monotonic()
+
+    def _verdict(self, index: int, text: str) -> Future[Verification]:
+        """What becomes of the program in `text`; one that several answers of a group hold runs once."""
+        task = self._asked[index][0].task
+        program = self._workshop.language.program_for(task, text)
+        key = (index // self._samples, program)
+        if key not in self._verdicts:
+            self._verdicts[key] = self._workshop.submit(program, task)
+        return self._verdicts[key]
 
 
 def _result(verdict: Future[Verification], since: float) -> Verification:
