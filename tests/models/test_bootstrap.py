@@ -15,8 +15,9 @@ from agnostics.host import load_host
 from agnostics.train.bootstrap import bootstrap
 from agnostics.train.model import load_tokenizer
 from agnostics.train.starter_corpus import Corpus, Example
-from agnostics.train.starter_model import IGNORED, encode, make_model, padded
+from agnostics.train.starter_model import encode, make_model, together
 from agnostics.train.starter_settings import StarterSettings
+from agnostics.train.starter_tokenizer import END, PAD, START
 from agnostics.verify import Verifier
 from agnostics_datasets.starter import KINDS, Starter
 from safetensors.torch import load_file
@@ -92,12 +93,21 @@ def test_a_seed_decides_the_weights_and_disturbs_no_other_randomness(make: Calla
     assert torch.equal(torch.get_rng_state(), state)
 
 
-def test_the_model_is_taught_the_answer_and_nothing_else(starter_model: Path) -> None:
+@pytest.mark.parametrize("alone", [False, True])
+def test_the_model_is_taught_the_answer_and_reads_what_all_begin_with_once(starter_model: Path, *, alone: bool) -> None:
     tokenizer = load_tokenizer(starter_model)
-    examples = [Example("Print é.", "```lua\nprint('é')\n```"), Example("A longer prompt.", "```lua\n```")]
-    _, labels = padded([encode(example, tokenizer) for example in examples], tokenizer.pad_token_id)
-    taught = [tokenizer.decode(row[row != IGNORED]) for row in labels]
-    assert taught == [example.answer + "<|im_end|>" for example in examples]
+    hint = "Use Lua. "
+    texts = [("Print é.", "```lua\nprint('é')\n```"), ("Print nothing at all.", "```lua\n```")]
+    examples = [Example(hint + statement, statement, answer) for statement, answer in texts]
+    encoded = [encode(example, tokenizer, alone=alone) for example in examples]
+    shared, token_ids, mask = together(encoded, tokenizer.pad_token_id)
+    taught = [tokenizer.decode(row[learnt.bool()]) for row, learnt in zip(token_ids, mask, strict=True)]
+    assert taught == [example.answer + END for example in examples]
+    begin = tokenizer.decode(shared)
+    assert begin.startswith(f"{START}user\n{'Print' if alone else hint + 'Print'}")
+    for row, (statement, answer) in zip(token_ids, texts, strict=True):
+        read = f"{START}user\n{'' if alone else hint}{statement}{END}\n{START}assistant\n{answer}{END}"
+        assert (begin + tokenizer.decode(row)).replace(PAD, "") == read
 
 
 def test_most_of_what_the_model_is_shown_is_wrong_but_not_all(corpus: Corpus) -> None:

@@ -14,9 +14,10 @@ from agnostics.train.mutation import wrong_programs
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One message to the model, and what it is taught to answer."""
+    """One message to the model, the statement in it, and what it is taught to answer."""
 
     prompt: str
+    statement: str
     answer: str
 
 
@@ -53,7 +54,7 @@ class Corpus:
     def _example(self, task: Task, template: str) -> Example:
         program = self._language.model_copy(update={"reference": {task.kind: template}}).reference_for(task)
         tag = self._language.name
-        return Example(self._language.prompt_for(task), f"```{tag}\n{program}```")
+        return Example(self._language.prompt_for(task), task.statement, f"```{tag}\n{program}```")
 
     def _wrong_for(self, kind: str, count: int, rng: Random) -> list[str]:
         names = set(self._tasks[kind][0].parameters)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import count, islice, takewhile
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -13,13 +13,19 @@ import torch
 from transformers import GenerationConfig, PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
 from agnostics.train.deep import choose_accelerator
+from agnostics.train.scorer import TokenScorer
 from agnostics.train.starter_corpus import Corpus, Example
 from agnostics.train.starter_settings import StarterSettings
 from agnostics.train.starter_tokenizer import END, train_tokenizer
 
-IGNORED = -100
 TOKENIZER_EXAMPLES = 4000
 TOLD_EVERY = 40
+DRAWN_TOGETHER = 8
+"""Batches that are filled from the same examples."""
+
+
+Batch = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
+"""What a scorer reads: the tokens that all examples begin with, (P,); those that follow; a mask of what is learnt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +44,7 @@ def make_model(
     texts = [text for example in sample for text in (example.prompt, example.answer)]
     tokenizer = train_tokenizer(texts, settings.vocabulary)
     model = _new_model(tokenizer, settings, seed)
-    _train(model, _batches(corpus, tokenizer, settings, seed), settings, progress)
+    _train(TokenScorer(model, temperature=1.0), _batches(corpus, tokenizer, settings, seed), settings, progress)
     model.generation_config = GenerationConfig(
         eos_token_id=tokenizer.eos_token_id, pad_token_id=tokenizer.pad_token_id, do_sample=True
     )
@@ -72,23 +78,21 @@ def _new_model(tokenizer: PreTrainedTokenizerFast, settings: StarterSettings, se
 
 
 def _train(
-    model: Any,
-    batches: Iterator[tuple[torch.Tensor, torch.Tensor]],
-    settings: StarterSettings,
-    progress: Callable[[str], None],
+    scorer: TokenScorer, batches: Iterator[Batch], settings: StarterSettings, progress: Callable[[str], None]
 ) -> None:
-    optimizer = torch.optim.AdamW(model.parameters(), lr=settings.learning_rate, betas=(0.9, 0.95), weight_decay=0.1)
+    optimizer = torch.optim.AdamW(scorer.parameters(), lr=settings.learning_rate, betas=(0.9, 0.95), weight_decay=0.1)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _rate(step, settings))
-    for step, (token_ids, labels) in enumerate(islice(batches, settings.steps), start=1):
-        loss = model(input_ids=token_ids, labels=labels, use_cache=False).loss
+    for step, batch in enumerate(islice(batches, settings.steps), start=1):
+        logprobs, _ = scorer(*batch)
+        loss = -logprobs.mean()
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        torch.nn.utils.clip_grad_norm_(scorer.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad()
         schedule.step()
         if step % TOLD_EVERY == 0:
             progress(f"starter model: step {step} of {settings.steps}, loss {loss.item():.2f}")
-    model.eval()
+    scorer.eval()
 
 
 def _rate(step: int, settings: StarterSettings) -> float:
@@ -99,33 +103,36 @@ def _rate(step: int, settings: StarterSettings) -> float:
 
 def _batches(
     corpus: Corpus, tokenizer: PreTrainedTokenizerFast, settings: StarterSettings, seed: int
-) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    """Token ids and labels, (B, L) each; examples of about equal length share a batch, to save padding."""
+) -> Iterator[Batch]:
+    """A batch for each step; examples of about equal length share one, to save padding."""
     rng = Random(f"{seed}/examples")
     examples = corpus.examples(rng)
-    while True:
-        drawn = [encode(example, tokenizer) for example in islice(examples, settings.batch * 8)]
+    for step in count(step=DRAWN_TOGETHER):
+        alone = step < settings.statement_steps
+        drawn = [encode(one, tokenizer, alone=alone) for one in islice(examples, settings.batch * DRAWN_TOGETHER)]
         drawn.sort(key=lambda encoded: len(encoded.token_ids))
         batches = [drawn[start : start + settings.batch] for start in range(0, len(drawn), settings.batch)]
         rng.shuffle(batches)
-        yield from (padded(batch, int(tokenizer.pad_token_id)) for batch in batches)
+        yield from (together(batch, int(tokenizer.pad_token_id)) for batch in batches)
 
 
-def encode(example: Example, tokenizer: PreTrainedTokenizerFast) -> Encoded:
-    """The tokens of an example: its prompt through the chat template, its answer and the token that ends it."""
-    messages = [{"role": "user", "content": example.prompt}]
+def encode(example: Example, tokenizer: PreTrainedTokenizerFast, *, alone: bool) -> Encoded:
+    """The tokens of an example: prompt or statement alone, through the chat template, the answer and what ends it."""
+    messages = [{"role": "user", "content": example.statement if alone else example.prompt}]
     prompt = tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
     before, after = tokenizer([prompt, example.answer + END], add_special_tokens=False)["input_ids"]
     return Encoded(before + after, len(before))
 
 
-def padded(batch: Sequence[Encoded], pad: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Token ids and labels, (B, L) each, padded on the right; only the tokens of answers have labels."""
-    longest = max(len(encoded.token_ids) for encoded in batch)
-    token_ids = torch.full((len(batch), longest), pad)
-    labels = torch.full((len(batch), longest), IGNORED)
-    for row, encoded in enumerate(batch):
-        ids = torch.tensor(encoded.token_ids)
-        token_ids[row, : len(ids)] = ids
-        labels[row, encoded.answer : len(ids)] = ids[encoded.answer :]
-    return token_ids, labels
+def together(examples: Sequence[Encoded], pad: int) -> Batch:
+    """What all prompts begin with, and what follows, padded on the right; only the tokens of answers are learnt."""
+    columns = zip(*(encoded.token_ids[: encoded.answer] for encoded in examples), strict=False)
+    shared = [column[0] for column in takewhile(lambda column: len(set(column)) == 1, columns)]
+    longest = max(len(encoded.token_ids) for encoded in examples) - len(shared)
+    token_ids = torch.full((len(examples), longest), pad)
+    mask = torch.zeros((len(examples), longest))
+    for row, encoded in enumerate(examples):
+        ids = encoded.token_ids[len(shared) :]
+        token_ids[row, : len(ids)] = torch.tensor(ids)
+        mask[row, encoded.answer - len(shared) : len(ids)] = 1
+    return torch.tensor(shared), token_ids, mask

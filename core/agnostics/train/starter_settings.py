@@ -15,6 +15,9 @@ class StarterSettings:
     heads: int = 6
     intermediate: int = 512
     steps: int = 800
+    statement_steps: int = 560
+    """The first steps, in which a message is the statement alone: to copy from a short text is soon learnt, and it is
+    kept when what the language's prompt says comes before it."""
     batch: int = 24
     learning_rate: float = 3e-3
     right_share: float = 0.10
