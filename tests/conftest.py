@@ -65,17 +65,27 @@ def postgres_server() -> Iterator[str]:
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The URL of a database that is not there yet (SQLite), or an empty schema (Postgres)."""
+def databases(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], str]:
+    """Makes URLs of databases that are not there yet (SQLite), or of empty schemas (Postgres)."""
     if request.param == "sqlite":
-        return f"sqlite:///{tmp_path / 'store' / 'results.db'}"
-    import psycopg
-
+        return lambda: f"sqlite:///{tmp_path / f'store-{secrets.token_hex(6)}' / 'results.db'}"
     folder = request.getfixturevalue("postgres_server")
-    name = f"test_{secrets.token_hex(6)}"
-    with psycopg.connect(f"host={folder} user=agn dbname=postgres", autocommit=True) as connection:
-        connection.execute(f"create schema {name}".encode())
-    return f"postgresql://agn@/postgres?host={folder}&options=-csearch_path%3D{name}"
+
+    def schema() -> str:
+        import psycopg
+
+        name = f"test_{secrets.token_hex(6)}"
+        with psycopg.connect(f"host={folder} user=agn dbname=postgres", autocommit=True) as connection:
+            connection.execute(f"create schema {name}".encode())
+        return f"postgresql://agn@/postgres?host={folder}&options=-csearch_path%3D{name}"
+
+    return schema
+
+
+@pytest.fixture
+def database(databases: Callable[[], str]) -> str:
+    """The URL of a database that is not there yet (SQLite), or an empty schema (Postgres)."""
+    return databases()
 
 
 @pytest.fixture

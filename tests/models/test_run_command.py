@@ -25,9 +25,8 @@ HELD_OUT = ["evaluation.tasks=4", "evaluation.samples=2"]
 
 def _texts(home: Any, run: str) -> list[Any]:
     """Everything that a run's model wrote, in order."""
-    order = "order by phase, step, task.key, sample"
-    join = "from completion join task on task.id = task_id where run_id = ?"
-    return home.query(f"select phase, step, task.key, sample, text {join} {order}", run)
+    columns = "phase, step, task, sample, completion"
+    return home.query(f"select {columns} from verifications where run = ? order by 1, 2, 3, 4", run)
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy import JSON, Connection, text
 
 from agnostics.advice.faults import FAULTY, Fault
+from agnostics.store.compressed import CompressedText
 from agnostics.store.queries import fault_of
 
 _BY_TASK = text("""
@@ -27,7 +28,7 @@ left join test_result t on t.completion_id = v.completion_id and t.number = (
 where v.run_id = :run and v.phase = coalesce(:phase, v.phase) and v.verdict in ({faulty})
 order by v.completion_id
 """.format(faulty=", ".join(f"'{verdict}'" for verdict in FAULTY))
-).columns(difference=JSON())
+).columns(compile_message=CompressedText(), stderr=CompressedText(), difference=JSON())
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
 from agnostics.errors import AgnosticsError, MissingRequirement, UsageError
+from agnostics.store.compressed import plain
 
 BUSY_TIMEOUT_S = 30.0
 CONNECT_TIMEOUT_S = 10
@@ -77,6 +78,7 @@ def _connect_sqlite(url: URL) -> Engine:
     def _configure(connection: sqlite3.Connection, _record: Any) -> None:
         connection.execute("pragma synchronous = normal")
         connection.execute("pragma foreign_keys = on")
+        connection.create_function("plain", 1, plain, deterministic=True)
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:

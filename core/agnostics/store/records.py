@@ -53,9 +53,9 @@ def clean(value: Any) -> Any:
     return value
 
 
-def sha256(text: str) -> str:
+def sha256(text: str) -> bytes:
     """The name by which the database finds a text again."""
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(text.encode()).digest()
 
 
 def _addressed(row: Row) -> Row:
@@ -80,15 +80,23 @@ def program_row(text: str) -> Row:
     return {"sha256": sha256(text), "text": text}
 
 
+def around(text: str, program: str | None) -> tuple[str, str | None]:
+    """What stands in an answer's `text` before and after the program; after is None where the program is not in it."""
+    before, found, after = text.partition(program) if program else (text, "", "")
+    return (before, after) if found else (text, None)
+
+
 def completion_row(run: str, record: CompletionRecord, task_id: int) -> Row:
     """The row of a completion; the database numbers it."""
+    before, after = around(clean(record.text), clean(record.verification.program))
     return {
         "run_id": run,
         "phase": record.phase,
         "step": record.step,
         "task_id": task_id,
         "sample": record.sample,
-        "text": clean(record.text),
+        "before": before,
+        "after": after,
         "tokens": record.tokens,
         "finish_reason": record.finish_reason,
         "policy_version": record.policy_version,
@@ -131,9 +139,9 @@ def _test_row(completion_id: int, number: int, test: TestResult) -> Row:
         "completion_id": completion_id,
         "number": number,
         "verdict": str(test.verdict),
-        "wall_ms": test.wall_ms,
-        "cpu_ms": test.cpu_ms,
-        "peak_mb": test.peak_mb,
+        "wall_us": round(test.wall_ms * 1000),
+        "cpu_us": round(test.cpu_ms * 1000),
+        "peak_kb": round(test.peak_mb * 1024),
         "exit_code": test.exit_code,
         "signal": test.signal,
         "stdout": clean(test.stdout),

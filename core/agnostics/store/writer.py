@@ -84,7 +84,7 @@ class BatchWriter:
         return [None if row is None else numbers[row["sha256"]] for row in rows]
 
 
-def ids_of(connection: Connection, table: Table, rows: Iterable[Row]) -> dict[str, int]:
+def ids_of(connection: Connection, table: Table, rows: Iterable[Row]) -> dict[bytes, int]:
     """The numbers of content-addressed `rows` by their sha256; those that `table` lacks are inserted.
 
     Every writer inserts in the order of the sha256, so that no two of them wait for each other.
@@ -94,7 +94,7 @@ def ids_of(connection: Connection, table: Table, rows: Iterable[Row]) -> dict[st
         return {}
     ordered = sorted(new)
     connection.execute(_upsert(connection, table).on_conflict_do_nothing(), [new[digest] for digest in ordered])
-    found: dict[str, int] = {}
+    found: dict[bytes, int] = {}
     for start in range(0, len(ordered), _LOOKUP):
         query = select(table.c.sha256, table.c.id).where(table.c.sha256.in_(ordered[start : start + _LOOKUP]))
         found.update((row.sha256, row.id) for row in connection.execute(query))
