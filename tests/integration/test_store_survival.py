@@ -64,7 +64,7 @@ def test_a_killed_process_leaves_all_it_had_committed_and_no_half_of_a_batch(dat
     with Store.open(database) as store, reading(store.engine) as connection:
         tables = ("completion", "verification", "test_result", "reward", "program")
         counts = {name: connection.execute(text(f"select count(*) from {name}")).scalar_one() for name in tables}
-        steps = connection.execute(text("select count(distinct step), max(step) + 1 from completion")).one()
+        steps = connection.execute(text("select count(distinct step), max(step) + 1 from verification")).one()
     assert len(set(counts.values())) == 1, counts
     assert tuple(steps) == (counts["completion"],) * 2
     assert counts["completion"] >= committed

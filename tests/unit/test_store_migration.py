@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -72,17 +72,24 @@ def _copy_as_it_was(new: Engine, old: Engine, records: list[CompletionRecord]) -
     """Write the rows of `new` as the first schema had them; of answers it had the whole text."""
     with reading(new) as source, writing(old) as target:
         (before := MetaData()).reflect(target)
-        for table in schema.metadata.sorted_tables:
-            for row in source.execute(select(table)).mappings():
-                values = _as_it_was(dict(row), records)
-                target.execute(insert(before.tables[table.name]).values(values))
+        belongs = {row["completion_id"]: _place(row) for row in source.execute(select(schema.verification)).mappings()}
+        for table in before.sorted_tables:
+            now = schema.metadata.tables.get(table.name)
+            for row in [] if now is None else source.execute(select(now)).mappings():
+                target.execute(insert(table).values(_as_it_was(dict(row), records, belongs)))
 
 
-def _as_it_was(row: dict[str, Any], records: list[CompletionRecord]) -> dict[str, Any]:
+def _place(row: Mapping[Any, Any]) -> dict[str, Any]:
+    return {name: row[name] for name in ("run_id", "phase", "step", "task_id")}
+
+
+def _as_it_was(
+    row: dict[str, Any], records: list[CompletionRecord], belongs: Mapping[int, dict[str, Any]]
+) -> dict[str, Any]:
     if "sha256" in row:
         row["sha256"] = row["sha256"].hex()
     if "sample" in row:
-        row |= {"text": clean(records[row["sample"]].text), "before": None, "after": None}
+        row |= {**belongs[row["id"]], "text": clean(records[row["sample"]].text), "before": None, "after": None}
     if "number" in row:
         row |= {"wall_ms": row.pop("wall_us") / 1000, "cpu_ms": row.pop("cpu_us") / 1000}
         row["peak_mb"] = row.pop("peak_kb") / 1024

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -72,7 +73,7 @@ def connect(url: URL) -> Engine:
 
 def _connect_sqlite(url: URL) -> Engine:
     arguments = {"timeout": BUSY_TIMEOUT_S, "isolation_level": None, "check_same_thread": False}
-    engine = create_engine(url, connect_args=arguments)
+    engine = create_engine(url, connect_args=arguments, json_serializer=_compact)
 
     @event.listens_for(engine, "connect")
     def _configure(connection: sqlite3.Connection, _record: Any) -> None:
@@ -87,6 +88,10 @@ def _connect_sqlite(url: URL) -> Engine:
         connection.exec_driver_sql("begin immediate" if writes else "begin")
 
     return engine
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
 
 
 @contextmanager

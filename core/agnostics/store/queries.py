@@ -15,6 +15,7 @@ from agnostics.errors import UsageError, unknown
 from agnostics.statistics import bootstrap_interval
 from agnostics.store import schema
 from agnostics.store.compressed import CompressedText
+from agnostics.store.verdicts import number_of
 from agnostics.verification import Difference, Verdict
 
 
@@ -105,9 +106,9 @@ from (select program_id, max(completion_id) as id from verification
 join verification v on v.completion_id = last.id
 join program p on p.id = v.program_id
 left join test_result t on t.completion_id = v.completion_id and t.number = (
-    select min(number) from test_result where completion_id = v.completion_id and verdict = v.verdict)
+    select min(number) from test_result where completion_id = v.completion_id and verdict = {number})
 order by last.id desc
-""".format(faulty=", ".join(f"'{verdict}'" for verdict in FAULTY))
+""".format(faulty=", ".join(f"'{verdict}'" for verdict in FAULTY), number=number_of("v.verdict"))
 MOST_FAULTY = 2000
 EVALUATIONS = ("eval_before", "eval_after", "eval")
 

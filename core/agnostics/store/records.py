@@ -86,14 +86,10 @@ def around(text: str, program: str | None) -> tuple[str, str | None]:
     return (before, after) if found else (text, None)
 
 
-def completion_row(run: str, record: CompletionRecord, task_id: int) -> Row:
+def completion_row(record: CompletionRecord) -> Row:
     """The row of a completion; the database numbers it."""
     before, after = around(clean(record.text), clean(record.verification.program))
     return {
-        "run_id": run,
-        "phase": record.phase,
-        "step": record.step,
-        "task_id": task_id,
         "sample": record.sample,
         "before": before,
         "after": after,

@@ -1,8 +1,8 @@
 """The tables of the results database, as the newest migration leaves them.
 
 Texts that many rows share (programs, tasks, languages) are stored once and found by their sha256. Times are UTC.
-`verification` repeats `run_id`, `phase`, `step` and `task_id` of its completion, so that shares of verdicts over
-steps and tasks are read from one index. The whole of an answer is `before`, the program and `after`.
+Where a completion belongs (run, phase, step, task) stands in its verification, and in one index with the verdict, from
+which shares of verdicts over steps and tasks are read.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from sqlalchemy import (
 )
 
 from agnostics.store.compressed import CompressedText
+from agnostics.store.verdicts import NumberedVerdict
 
 metadata = MetaData()
 
@@ -92,10 +93,6 @@ completion = Table(
     "completion",
     metadata,
     _id(),
-    _reference("run_id", "run.id"),
-    Column("phase", Text, nullable=False),
-    Column("step", Integer, nullable=False),
-    Column("task_id", ForeignKey("task.id"), nullable=False),
     Column("sample", Integer, nullable=False),
     Column("before", Text, nullable=False),
     Column("after", Text),
@@ -103,7 +100,7 @@ completion = Table(
     Column("finish_reason", Text, nullable=False),
     Column("policy_version", Integer, nullable=False),
 )
-"""What the model answered; `phase` is train, eval_before, eval_during, eval_after or eval.
+"""What the model answered.
 
 The text is what stands `before` the program and `after` it; where the program does not stand in it word for word, or
 there is none, all of it is in `before`, and `after` is null.
@@ -135,18 +132,20 @@ verification = Table(
     Column("compile_message", CompressedText),
     Column("compile_truncated", Boolean),
     Index("verification_by_step", "run_id", "phase", "step", "task_id", "verdict"),
-    Index("verification_by_task", "task_id", "verdict"),
-    Index("verification_by_verdict", "verdict"),
+    Index("verification_by_task", "task_id"),
     Index("verification_by_program", "program_id"),
 )
-"""The outcome of a completion; `program_id` is null where it held no program, `compile_*` where nothing compiled."""
+"""The outcome of a completion; `phase` is train, eval_before, eval_during, eval_after or eval.
+
+`program_id` is null where there was no program, `compile_*` where nothing was compiled.
+"""
 
 test_result = Table(
     "test_result",
     metadata,
     _reference("completion_id", "verification.completion_id", primary_key=True, autoincrement=False),
     Column("number", Integer, primary_key=True, autoincrement=False),
-    Column("verdict", Text, nullable=False),
+    Column("verdict", NumberedVerdict, nullable=False),
     Column("wall_us", Integer, nullable=False),
     Column("cpu_us", Integer, nullable=False),
     Column("peak_kb", Integer, nullable=False),

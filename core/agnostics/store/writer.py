@@ -50,7 +50,7 @@ class BatchWriter:
     def _write_completions(self, connection: Connection, records: Sequence[CompletionRecord]) -> None:
         tasks = self._task_ids(connection, [record.task for record in records])
         programs = self._program_ids(connection, records)
-        rows = [completion_row(self._run, record, task) for record, task in zip(records, tasks, strict=True)]
+        rows = [completion_row(record) for record in records]
         numbering = insert(schema.completion).returning(schema.completion.c.id, sort_by_parameter_order=True)
         ids = connection.scalars(numbering, rows).all()
         outcomes = [

@@ -1,14 +1,19 @@
 """Smaller rows: programs once only, digests in bytes, whole numbers, long texts compressed; and three more views.
 
+Where a completion belongs stands in its verification only; verdicts of tests are numbers.
+
 SQLite cannot change a column, so its tables are made anew and filled from the old ones; Postgres changes them in place.
 """
 
 from __future__ import annotations
 
+import json
+
 import sqlalchemy as sa
 from alembic import op
 
 from agnostics.store.compressed import packed
+from agnostics.store.verdicts import number_of, verdict_of
 
 revision = "0002"
 down_revision = "0001"
@@ -43,9 +48,10 @@ where v.verdict <> 'sandbox_error'
 group by v.run_id, v.phase, v.step, v.task_id, t.id
 """
 
-TEST_RESULTS = """
+TEST_RESULTS = f"""
 create view test_results as
-select v.run_id as run, l.name as language, v.phase, v.step, t.key as task, v.completion_id, x.number, x.verdict,
+select v.run_id as run, l.name as language, v.phase, v.step, t.key as task, v.completion_id, x.number,
+       {verdict_of("x.verdict")} as verdict,
        x.wall_us / cast(1000 as double precision) as wall_ms, x.cpu_us / cast(1000 as double precision) as cpu_ms,
        x.peak_kb / cast(1024 as double precision) as peak_mb, x.exit_code, x.signal, x.stdout, x.stderr, x.truncated,
        x.difference
@@ -94,6 +100,9 @@ def upgrade() -> None:
     op.execute("drop view verifications")
     op.execute("drop view pass_rates")
     op.drop_index("completion_by_step", "completion")
+    op.drop_index("verification_by_task", "verification")
+    op.drop_index("verification_by_verdict", "verification")
+    op.create_index("verification_by_task", "verification", ["task_id"])
     if op.get_bind().dialect.name == "sqlite":
         _rebuild_tables()
     else:
@@ -114,7 +123,9 @@ def _alter_tables() -> None:
         from verification v join program p on p.id = v.program_id
         where v.completion_id = c.id and p.text <> '' and strpos(c.text, p.text) > 0
     """)
-    op.execute("alter table completion alter before set not null, drop text")
+    belongs = "drop run_id, drop phase, drop step, drop task_id"
+    op.execute(f"alter table completion alter before set not null, drop text, {belongs}")
+    op.execute(f"alter table test_result alter verdict type smallint using {number_of('verdict')}")
     for name, (new, factor) in _MEASURED.items():
         op.execute(f"alter table test_result alter {name} type integer using round({name} * {factor})")
         op.alter_column("test_result", name, new_column_name=new)
@@ -126,6 +137,7 @@ def _rebuild_tables() -> None:
     assert driver is not None
     driver.create_function("packed", 1, packed, deterministic=True)
     driver.create_function("unhexed", 1, bytes.fromhex, deterministic=True)
+    driver.create_function("compact", 1, _compact, deterministic=True)
     driver.create_function("times", 2, lambda value, factor: round(value * factor), deterministic=True)
     _rebuild_addressed()
     _rebuild_completion()
@@ -134,6 +146,10 @@ def _rebuild_tables() -> None:
         update verification set compile_message = packed(compile_message), error = packed(error)
         where length(compile_message) > 100 or length(error) > 100
     """)
+
+
+def _compact(value: str | None) -> str | None:
+    return value and json.dumps(json.loads(value), separators=(",", ":"))
 
 
 def _rebuild_addressed() -> None:
@@ -160,10 +176,6 @@ def _rebuild_completion() -> None:
     op.create_table(
         "new_completion",
         sa.Column("id", _ID, primary_key=True),
-        sa.Column("run_id", sa.Text, sa.ForeignKey("run.id", ondelete="CASCADE"), nullable=False),
-        sa.Column("phase", sa.Text, nullable=False),
-        sa.Column("step", sa.Integer, nullable=False),
-        sa.Column("task_id", _ID, sa.ForeignKey("task.id"), nullable=False),
         sa.Column("sample", sa.Integer, nullable=False),
         sa.Column("before", sa.Text, nullable=False),
         sa.Column("after", sa.Text),
@@ -174,9 +186,9 @@ def _rebuild_completion() -> None:
     rest = "tokens, finish_reason, policy_version"
     _refill(
         "completion",
-        f"id, run_id, phase, step, task_id, sample, before, after, {rest}",
+        f"id, sample, before, after, {rest}",
         f"""
-        select id, run_id, phase, step, task_id, sample,
+        select id, sample,
                case when place > 0 then substr(whole, 1, place - 1) else whole end,
                case when place > 0 then substr(whole, place + length(program)) end, {rest}
         from (select c.*, c.text as whole, p.text as program,
@@ -195,7 +207,7 @@ def _rebuild_test_result() -> None:
         "new_test_result",
         sa.Column("completion_id", _ID, key, primary_key=True, autoincrement=False),
         sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
-        sa.Column("verdict", sa.Text, nullable=False),
+        sa.Column("verdict", sa.SmallInteger, nullable=False),
         *(sa.Column(new, sa.Integer, nullable=False) for new, _ in _MEASURED.values()),
         sa.Column("exit_code", sa.Integer),
         sa.Column("signal", sa.Integer),
@@ -206,12 +218,14 @@ def _rebuild_test_result() -> None:
         sqlite_with_rowid=False,
     )
     measured = ", ".join(f"times({old}, {factor})" for old, (_, factor) in _MEASURED.items())
-    rest = "truncated, difference"
+    rest = "stdout, stderr, truncated, difference"
+    numbers = f"{number_of('verdict')}, {measured}"
     _refill(
         "test_result",
-        f"completion_id, number, verdict, wall_us, cpu_us, peak_kb, exit_code, signal, stdout, stderr, {rest}",
+        f"completion_id, number, verdict, wall_us, cpu_us, peak_kb, exit_code, signal, {rest}",
         f"""
-        select completion_id, number, verdict, {measured}, exit_code, signal, packed(stdout), packed(stderr), {rest}
+        select completion_id, number, {numbers}, exit_code, signal, packed(stdout), packed(stderr), truncated,
+               compact(difference)
         from test_result
         order by completion_id, number
         """,
