@@ -121,13 +121,14 @@ def test_a_reader_sees_a_whole_state_while_a_recorder_writes(database: str, lua:
 
 
 def test_a_caller_faster_than_the_database_waits_and_nothing_is_dropped(
-    tmp_path: Path, lua: Language, record: Make
+    tmp_path: Path, lua: Language, record: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("agnostics.store.recorder.QUEUE_ROWS", 500)
     with Store.open(str(tmp_path / "results.db")) as store:
         run = _start(store, lua)
         with store.recorder(run) as recorder:
             for number in range(6000):
                 recorder.completion(record(sample=number))
-                assert recorder._queue.qsize() <= 4096
+                assert len(recorder._queue) <= 500
         with reading(store.engine) as connection:
             assert connection.execute(text("select count(distinct sample) from completion")).scalar_one() == 6000

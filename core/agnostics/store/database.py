@@ -30,6 +30,14 @@ _SQLITE_REASONS = {
 }
 
 
+_STOPPED = {"57P01", "57P02", "57P03", "53300"}
+"""Postgres's codes for a server that stops, has crashed, is starting, or has no connection left."""
+
+
+class Unreachable(AgnosticsError):
+    """The database cannot be reached now, and may be in a moment: its server is away, or its file is locked."""
+
+
 def default_url() -> str:
     """The database in the user's data folder, used where none is named."""
     data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
@@ -116,7 +124,16 @@ def explained(url: URL) -> Iterator[None]:
     except OSError as error:
         raise AgnosticsError(f"results database {url}: {error.strerror}: {error.filename}") from error
     except DBAPIError as error:
-        raise AgnosticsError(f"results database {url}: {_reason(error.orig)}") from error
+        kind = Unreachable if _may_pass(error.orig) else AgnosticsError
+        raise kind(f"results database {url}: {_reason(error.orig)}") from error
+
+
+def _may_pass(error: BaseException | None) -> bool:
+    if isinstance(error, sqlite3.Error):
+        return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+    state = getattr(error, "sqlstate", None)
+    lost = type(error).__name__ in {"OperationalError", "InterfaceError"}
+    return lost if state is None else state in _STOPPED or state.startswith("08")
 
 
 def _reason(error: BaseException | None) -> str:
