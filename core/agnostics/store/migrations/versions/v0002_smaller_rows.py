@@ -37,15 +37,17 @@ left join program p on p.id = v.program_id
 left join reward w on w.completion_id = v.completion_id
 """
 
+# SQLite answers row by row where what is grouped comes first and the rest is joined to it on the left.
 PASS_RATES = """
 create view pass_rates as
-select v.run_id as run, v.phase, v.step, t.key as task, t.kind, count(*) as programs,
-       sum(case when v.verdict = 'accepted' then 1 else 0 end) as accepted,
-       avg(cast(case when v.verdict = 'accepted' then 1 else 0 end as double precision)) as pass_rate
-from verification v
-join task t on t.id = v.task_id
-where v.verdict <> 'sandbox_error'
-group by v.run_id, v.phase, v.step, v.task_id, t.id
+select g.run_id as run, g.phase, g.step, t.key as task, t.kind, g.programs, g.accepted,
+       g.accepted / cast(g.programs as double precision) as pass_rate
+from (select run_id, phase, step, task_id, count(*) as programs,
+             sum(case when verdict = 'accepted' then 1 else 0 end) as accepted
+      from verification
+      where verdict <> 'sandbox_error'
+      group by run_id, phase, step, task_id) g
+left join task t on t.id = g.task_id
 """
 
 TEST_RESULTS = f"""
@@ -64,33 +66,35 @@ join task t on t.id = v.task_id
 
 GROUPS = """
 create view groups as
-select v.run_id as run, l.name as language, v.phase, v.step, t.key as task, t.kind, count(*) as programs,
-       sum(case when v.verdict = 'accepted' then 1 else 0 end) as accepted,
-       avg(cast(case when v.verdict = 'accepted' then 1 else 0 end as double precision)) as pass_rate,
-       avg(w.value) as mean_reward,
-       case when min(w.value) < max(w.value) then sqrt(abs(avg(w.value * w.value) - avg(w.value) * avg(w.value)))
-            when count(w.value) > 0 then 0 end as reward_spread,
-       count(distinct v.program_id) as distinct_programs, avg(cast(c.tokens as double precision)) as mean_tokens
-from verification v
-join completion c on c.id = v.completion_id
-join run r on r.id = v.run_id
-join language l on l.id = r.language_id
-join task t on t.id = v.task_id
-left join reward w on w.completion_id = v.completion_id
-where v.verdict <> 'sandbox_error'
-group by v.run_id, v.phase, v.step, v.task_id, l.id, t.id
+select g.run_id as run, l.name as language, g.phase, g.step, t.key as task, t.kind, g.programs, g.accepted,
+       g.accepted / cast(g.programs as double precision) as pass_rate, g.mean_reward,
+       case when g.lowest < g.highest then sqrt(abs(g.mean_square - g.mean_reward * g.mean_reward))
+            when g.lowest is not null then 0 end as reward_spread,
+       g.distinct_programs, g.mean_tokens
+from (select v.run_id, v.phase, v.step, v.task_id, count(*) as programs,
+             sum(case when v.verdict = 'accepted' then 1 else 0 end) as accepted,
+             avg(w.value) as mean_reward, avg(w.value * w.value) as mean_square,
+             min(w.value) as lowest, max(w.value) as highest,
+             count(distinct v.program_id) as distinct_programs, avg(cast(c.tokens as double precision)) as mean_tokens
+      from verification v
+      join completion c on c.id = v.completion_id
+      left join reward w on w.completion_id = v.completion_id
+      where v.verdict <> 'sandbox_error'
+      group by v.run_id, v.phase, v.step, v.task_id) g
+left join run r on r.id = g.run_id
+left join language l on l.id = r.language_id
+left join task t on t.id = g.task_id
 """
 
 FIRST_SOLVED = """
 create view first_solved as
 select j.run_id as run, t.key as task, t.kind, j.step, j.attempts, j.completion_id
-from (select run_id, task_id, step, completion_id, verdict,
-             row_number() over so_far as attempts,
+from (select run_id, task_id, step, completion_id, verdict, count(*) over so_far as attempts,
              sum(case when verdict = 'accepted' then 1 else 0 end) over so_far as accepted
       from verification
       where phase = 'train' and verdict <> 'sandbox_error'
-      window so_far as (partition by run_id, task_id order by step, completion_id)) j
-join task t on t.id = j.task_id
+      window so_far as (partition by run_id, task_id order by step, completion_id rows unbounded preceding)) j
+left join task t on t.id = j.task_id
 where j.verdict = 'accepted' and j.accepted = 1
 """
 
