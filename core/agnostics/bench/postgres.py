@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -43,10 +44,16 @@ class Server:
 
     def kill(self) -> None:
         """Kill it with all its processes, as a machine that loses its power would."""
-        process = int((self.folder / "data" / "postmaster.pid").read_text().split()[0])
-        children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+        process = int((self.folder / "data" / "postmaster.pid").read_text(encoding="ascii").split()[0])
+        os.kill(process, signal.SIGSTOP)  # so that it starts no more
+        children = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="ascii").split()
         for one in (process, *map(int, children)):
             os.kill(one, signal.SIGKILL)
+        end = time.monotonic() + _WAIT_S
+        while any(Path(f"/proc/{one}/exe").exists() for one in (process, *children)) and time.monotonic() < end:
+            time.sleep(0.01)  # they are not ours to wait for
+        for lock in ("data/postmaster.pid", ".s.PGSQL.5432.lock"):
+            (self.folder / lock).unlink()  # its number may stay taken, where nobody waits for it
 
     @property
     def _data(self) -> str:

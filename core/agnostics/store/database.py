@@ -74,7 +74,8 @@ def connect(url: URL) -> Engine:
     if url.get_backend_name() == "sqlite":
         return _connect_sqlite(url)
     try:
-        return create_engine(url, connect_args={"connect_timeout": CONNECT_TIMEOUT_S})
+        # A server that went away and came back has closed the connections that wait for their next use.
+        return create_engine(url, connect_args={"connect_timeout": CONNECT_TIMEOUT_S}, pool_pre_ping=True)
     except (ImportError, NoSuchModuleError) as error:
         raise MissingRequirement("Postgres needs its driver: pip install 'agnostics[postgres]'") from error
 

@@ -22,6 +22,7 @@ BATCH_ROWS = 2000
 BATCH_SECONDS = 0.2
 QUEUE_ROWS = 16384
 RETRY_SECONDS = 60.0
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 2.0
 STALL_SECONDS = 120.0
 
 _log = logging.getLogger(__name__)
@@ -160,7 +161,7 @@ class Recorder:
 
     def _commit_once(self, batch: Batch) -> None:
         """Commit `batch`, again where the database was out of reach, in the end once."""
-        end, pause = time.monotonic() + RETRY_SECONDS, 0.05
+        end, pause = time.monotonic() + RETRY_SECONDS, FIRST_PAUSE_S
         while True:
             try:
                 with writing(self._engine) as connection:
@@ -169,6 +170,7 @@ class Recorder:
                 self._writer.forget()
                 if time.monotonic() + pause > end:
                     raise
-                _log.warning("%s; trying again for %.0f s", error, end - time.monotonic())
+                if pause == FIRST_PAUSE_S:
+                    _log.warning("%s; trying again for %.0f s", error, RETRY_SECONDS)
             time.sleep(pause)
-            pause = min(2 * pause, 5.0)
+            pause = min(2 * pause, LONGEST_PAUSE_S)
