@@ -169,7 +169,7 @@ class Recorder:
             except Unreachable as error:
                 self._writer.forget()
                 if time.monotonic() + pause > end:
-                    raise
+                    raise Unreachable(f"{error}; given up after {RETRY_SECONDS:g} s") from error
                 if pause == FIRST_PAUSE_S:
                     _log.warning("%s; trying again for %.0f s", error, RETRY_SECONDS)
             time.sleep(pause)
