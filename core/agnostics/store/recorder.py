@@ -20,7 +20,7 @@ from agnostics.store.writer import Batch, BatchWriter
 
 BATCH_ROWS = 2000
 BATCH_SECONDS = 0.2
-QUEUE_ROWS = 16384
+QUEUE_ROWS = 8192
 RETRY_SECONDS = 60.0
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 2.0
 STALL_SECONDS = 120.0
@@ -48,11 +48,11 @@ _Item = CompletionRecord | _Step | _Mark
 class Recorder:
     """Writes what happens in one run on a thread of its own; use it as a context manager, from any thread.
 
-    Everything is committed within 0.2 s or as fast as the database can, at most 2,000 rows at a time, so a killed
-    process loses no more; a full queue makes the caller wait. Where a server is away, or another process has the file
-    locked, it is tried again for a minute, and every batch is in the database once. What goes wrong on the thread (a
-    full disk, a server that stays away) is raised as AgnosticsError by the next call and by leaving the block; what had
-    been committed stays.
+    What is given is committed 0.2 s later or as fast as the database can, at most 2,000 rows at a time; a killed
+    process loses the rest, and a full queue makes the caller wait. Where a server is away, or another process has the
+    file locked, it is tried again for a minute, and every batch is in the database once. What goes wrong on the
+    thread (a full disk, a server that stays away) is raised as AgnosticsError by the next call and by leaving the
+    block; what had been committed stays.
     """
 
     def __init__(self, engine: Engine, run: str) -> None:
