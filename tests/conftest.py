@@ -65,7 +65,7 @@ def database(databases: Callable[[], str]) -> str:
     return databases()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def lua() -> Language:
     return Language(name="lua", prompt="Write Lua.", filename="main.lua", execute="luajit main.lua")
 
@@ -97,7 +97,7 @@ def _record(
     )
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def record() -> Callable[..., CompletionRecord]:
     """Makes the record of one completion; whatever is not said is ordinary."""
     return _record

@@ -14,6 +14,7 @@ from agnostics.cli.results.backup import backup
 from agnostics.cli.results.failures import failures
 from agnostics.cli.results.prune import prune
 from agnostics.cli.results.reading import reading, store_option
+from agnostics.cli.results.serve import serve
 from agnostics.cli.results.solved import solved
 from agnostics.cli.results.themes import find_themes, themes
 from agnostics.errors import MissingRequirement
@@ -117,7 +118,7 @@ def query(sql: str, store: str | None, as_json: bool, seconds: float) -> None:
             _print_rows(answer.columns, answer.rows)
 
 
-for subcommand in (solved, failures, themes, find_themes, prune, backup):
+for subcommand in (serve, solved, failures, themes, find_themes, prune, backup):
     command.add_command(subcommand)
 
 
