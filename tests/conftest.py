@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import getpass
 import json
-import os
 import secrets
 import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -19,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from agnostics.bench.postgres import postgres_server as bench_server
+from agnostics.errors import MissingRequirement
 from agnostics.language import Language
 from agnostics.store import CompletionRecord
 from agnostics.task import Task, Test
@@ -32,53 +31,41 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def _postgres_tool(name: str) -> str | None:
-    debian = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
-    return shutil.which(name) or (str(debian[-1]) if debian else None)
-
-
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[str]:
-    """The folder of the socket of a PostgreSQL server, which refuses to run as root."""
-    initdb, pg_ctl = _postgres_tool("initdb"), _postgres_tool("pg_ctl")
-    if not initdb or not pg_ctl:
-        pytest.skip("no PostgreSQL here: apt-get install postgresql")
-    user = "nobody" if os.getuid() == 0 else getpass.getuser()
-    folder = Path(tempfile.mkdtemp(prefix="agn-postgres-"))
-    shutil.chown(folder, user)
-
-    def server(*command: str) -> None:
-        # Its output goes to a file: the server would keep a pipe open.
-        with (folder.parent / f"{folder.name}.log").open("a") as log:
-            subprocess.run(command, user=user, cwd=folder, stdout=log, stderr=log, check=True, timeout=120)
-
-    data = str(folder / "data")
-    server(initdb, "-D", data, "-U", "agn", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
-    options = f"-c listen_addresses= -c unix_socket_directories={folder} -c fsync=off"
-    server(pg_ctl, "-D", data, "-w", "-o", options, "start")
+    """The folder of the socket of a PostgreSQL server."""
     try:
-        yield str(folder)
-    finally:
-        server(pg_ctl, "-D", data, "-w", "-m", "immediate", "stop")
-        shutil.rmtree(folder, ignore_errors=True)
-        (folder.parent / f"{folder.name}.log").unlink()
+        with bench_server() as server:
+            yield str(server.folder)
+    except MissingRequirement as error:
+        pytest.skip(str(error))
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The URL of a database that is not there yet (SQLite), or an empty schema (Postgres)."""
+def databases(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], str]:
+    """Makes URLs of databases that are not there yet (SQLite), or of empty schemas (Postgres)."""
     if request.param == "sqlite":
-        return f"sqlite:///{tmp_path / 'store' / 'results.db'}"
-    import psycopg
-
+        return lambda: f"sqlite:///{tmp_path / f'store-{secrets.token_hex(6)}' / 'results.db'}"
     folder = request.getfixturevalue("postgres_server")
-    name = f"test_{secrets.token_hex(6)}"
-    with psycopg.connect(f"host={folder} user=agn dbname=postgres", autocommit=True) as connection:
-        connection.execute(f"create schema {name}".encode())
-    return f"postgresql://agn@/postgres?host={folder}&options=-csearch_path%3D{name}"
+
+    def schema() -> str:
+        import psycopg
+
+        name = f"test_{secrets.token_hex(6)}"
+        with psycopg.connect(f"host={folder} user=agn dbname=postgres", autocommit=True) as connection:
+            connection.execute(f"create schema {name}".encode())
+        return f"postgresql://agn@/postgres?host={folder}&options=-csearch_path%3D{name}"
+
+    return schema
 
 
 @pytest.fixture
+def database(databases: Callable[[], str]) -> str:
+    """The URL of a database that is not there yet (SQLite), or an empty schema (Postgres)."""
+    return databases()
+
+
+@pytest.fixture(scope="session")
 def lua() -> Language:
     return Language(name="lua", prompt="Write Lua.", filename="main.lua", execute="luajit main.lua")
 
@@ -110,7 +97,7 @@ def _record(
     )
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def record() -> Callable[..., CompletionRecord]:
     """Makes the record of one completion; whatever is not said is ordinary."""
     return _record

@@ -1,11 +1,11 @@
-"""`agn bench sandbox` measures what it says."""
+"""`agn bench sandbox` and `agn bench store` measure what they say."""
 
 from __future__ import annotations
 
 import json
 
 import pytest
-from agnostics.bench import latency, measure
+from agnostics.bench import latency, measure, store_writing
 from agnostics.cli import run
 
 pytestmark = pytest.mark.slow
@@ -31,3 +31,17 @@ def test_the_sandbox_is_measured_against_the_bare_machine(
 def test_a_language_without_right_programs_cannot_be_measured(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["bench", "sandbox", "--language", "nonesuch"]) == 2
     assert "unknown language" in capsys.readouterr().err
+
+
+def test_the_results_database_is_measured_on_both_databases(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(store_writing, "STEP_S", 0.05)
+    assert run(["bench", "store", "--rows", "5000", "--steps", "2", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert 300 < report["bytes_per_program"] < 2500
+    assert report["sqlite_verifications_per_s"] > 100
+    assert report["million_row_list_ms"] == max(report["answers_ms"].values()) > 0
+    assert 0 < report["write_share_of_step"] < 1
+    if report["postgres_verifications_per_s"]:
+        assert set(report["steps"]) == {"sqlite", "postgres"}

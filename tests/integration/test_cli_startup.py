@@ -16,8 +16,11 @@ HEAVY = (
     "transformers",
     "sqlalchemy",
     "alembic",
+    "jinja2",
     "matplotlib",
+    "starlette",
     "tensorboard",
+    "uvicorn",
     "wandb",
 )
 

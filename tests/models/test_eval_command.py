@@ -188,7 +188,7 @@ def test_an_evaluation_that_ended_early_goes_on_with_what_is_missing(
     answer = evaluate("--resume", "last", "--json")
     assert answer.returncode == 0, answer.stderr
     assert answer.json["evaluations"][0]["rates"]["pass@1"]["rate"] == pytest.approx(0.5)
-    assert _query(tmp_path, "select count(*), count(distinct task_id * 100 + sample) from completion") == [(400, 400)]
+    assert _query(tmp_path, "select count(*), count(distinct task || sample) from verifications") == [(400, 400)]
     assert _query(tmp_path, f"select count(*) from verification where completion_id > {last}") == [(400 - stored,)]
     assert _query(tmp_path, "select status from run") == [("finished",)]
 
@@ -289,7 +289,7 @@ def test_models_are_evaluated_and_compared_in_one_command(
     assert difference["mean"] == pytest.approx(after["rates"]["pass@1"]["rate"])
     assert (difference["run"], difference["baseline"], difference["tasks"]) == (after["run"], before["run"], 6)
     assert (tmp_path / "chart.png").read_bytes().startswith(b"\x89PNG")
-    assert _query(tmp_path, "select count(*) from completion where text = '' and tokens > 1") == [(0,)]
+    assert _query(tmp_path, "select count(*) from verifications where completion = '' and tokens > 1") == [(0,)]
 
 
 def test_what_cannot_be_measured_is_said_before_anything_is_sampled(evaluate: Eval, tmp_path: Path) -> None:

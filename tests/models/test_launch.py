@@ -21,8 +21,8 @@ SMALL = [
 
 
 def _answers(home: Any, run: str) -> list[Any]:
-    join = "from completion join task on task.id = task_id where run_id = ? order by 1, 2, 3"
-    return home.query(f"select step, task.key, sample, text {join}", run)
+    query = "select step, task, sample, completion from verifications where run = ? order by 1, 2, 3"
+    return home.query(query, run)
 
 
 def test_a_run_on_two_nodes_is_that_of_one_process_also_when_it_is_interrupted(starter_model: Path, home: Any) -> None:

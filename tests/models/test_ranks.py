@@ -92,9 +92,8 @@ def test_what_goes_wrong_is_said_once(starter_model: Path, home: Any) -> None:
 
 def _answers(home: Any, run: str) -> list[Any]:
     """What the model of a run wrote and what it got for it, in order."""
-    columns = "phase, step, task.key, sample, text, r.value, r.advantage"
-    joins = "join task on task.id = task_id join reward r on r.completion_id = completion.id"
-    return home.query(f"select {columns} from completion {joins} where run_id = ? order by 1, 2, 3, 4", run)
+    columns = "phase, step, task, sample, completion, reward, advantage"
+    return home.query(f"select {columns} from verifications where run = ? order by 1, 2, 3, 4", run)
 
 
 def _losses(home: Any, run: str) -> dict[tuple[int, str], float]:

@@ -38,8 +38,8 @@ def _figures(home: Any, run: str, name: str) -> list[float]:
 
 
 def _texts(home: Any, run: str) -> list[Any]:
-    join = "from completion join task on task.id = task_id where run_id = ?"
-    return home.query(f"select step, task.key, sample, text {join} order by step, task.key, sample", run)
+    query = "select step, task, sample, completion from verifications where run = ? order by 1, 2, 3"
+    return home.query(query, run)
 
 
 def _furthest(one: Path, other: Path) -> float:

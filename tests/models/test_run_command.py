@@ -25,9 +25,8 @@ HELD_OUT = ["evaluation.tasks=4", "evaluation.samples=2"]
 
 def _texts(home: Any, run: str) -> list[Any]:
     """Everything that a run's model wrote, in order."""
-    order = "order by phase, step, task.key, sample"
-    join = "from completion join task on task.id = task_id where run_id = ?"
-    return home.query(f"select phase, step, task.key, sample, text {join} {order}", run)
+    columns = "phase, step, task, sample, completion"
+    return home.query(f"select {columns} from verifications where run = ? order by 1, 2, 3, 4", run)
 
 
 @pytest.mark.slow
@@ -100,7 +99,7 @@ def test_an_interrupted_run_resumes_to_where_an_uninterrupted_one_gets(
     ((run, status),) = home.query("select id, status from run where id != ?", whole["run"])
     assert status == "interrupted"
     assert f"agn run --resume {run}" in said[-1]
-    steps = home.query("select distinct step from completion where run_id = ? and phase = 'train'", run)
+    steps = home.query("select distinct step from verification where run_id = ? and phase = 'train'", run)
     (checkpoint,) = (tmp_path / "runs" / run / "checkpoints").iterdir()
     assert checkpoint.name == f"step-{max(step for (step,) in steps):06}"
     resumed = home.run("--resume", run, settings=[])
@@ -159,7 +158,7 @@ def test_a_run_killed_ten_times_at_random_ends_as_one_that_was_not(starter_model
     assert _texts(home, run) == _texts(home, whole)
     assert _rewards(home, run) == _rewards(home, whole)
     assert _losses(home, run) == _losses(home, whole)
-    measured = "select distinct step from completion where run_id = ? and phase = 'eval_during' order by step"
+    measured = "select distinct step from verification where run_id = ? and phase = 'eval_during' order by step"
     assert home.query(measured, run) == [(4,), (8,)]
 
 

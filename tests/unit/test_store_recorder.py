@@ -78,7 +78,7 @@ def test_every_figure_of_an_outcome_is_kept(store: Store, run: str, record: Make
     with store.recorder(run) as recorder:
         recorder.completion(dataclasses.replace(plain, verification=outcome, reward=0.5, advantage=-1.25))
     columns = "number, verdict, wall_ms, cpu_ms, peak_mb, exit_code, signal, stdout, stderr, truncated"
-    assert [(*row[:9], bool(row[9])) for row in _ask(store, f"select {columns} from test_result order by number")] == [
+    assert [(*row[:9], bool(row[9])) for row in _ask(store, f"select {columns} from test_results order by number")] == [
         (number, "wrong_answer", 1.5, 1.25, 3.5, 1, 9, "3\n", "warn", True) for number in (1, 2)
     ]
     assert _ask(store, "select reward, advantage, compile_message from verifications") == [

@@ -14,12 +14,12 @@ from agnostics.store import CompletionRecord, Store, default_url, schema, versio
 from agnostics.store.database import connect, parse_url, reading, writing
 from sqlalchemy import text
 
-SECOND = """
+NEXT = """
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0002"
-down_revision = "0001"
+revision = "0003"
+down_revision = "0002"
 
 
 def upgrade():
@@ -61,8 +61,8 @@ def test_an_old_database_is_refused_until_it_is_upgraded_and_keeps_its_rows(
         run = store.start_run(kind="train", config={}, language=lua, model="m", dataset="d", seed=0)
         with store.recorder(run) as recorder:
             recorder.completion(record())
-    (migrations / "v0002_second.py").write_text(SECOND.format(more=""))
-    with pytest.raises(UsageError, match=r"old schema 0001, not 0002; run agn db upgrade"):
+    (migrations / "v0003_next.py").write_text(NEXT.format(more=""))
+    with pytest.raises(UsageError, match=r"old schema 0002, not 0003; run agn db upgrade"):
         Store.open(database)
     engine = connect(parse_url(database))
     version.upgrade(engine)
@@ -76,12 +76,12 @@ def test_an_old_database_is_refused_until_it_is_upgraded_and_keeps_its_rows(
 
 def test_an_upgrade_that_fails_leaves_the_old_database_whole(database: str, migrations: Path) -> None:
     Store.open(database).close()
-    (migrations / "v0002_second.py").write_text(SECOND.format(more="op.execute('select no_such_column from run')"))
+    (migrations / "v0003_next.py").write_text(NEXT.format(more="op.execute('select no_such_column from run')"))
     engine = connect(parse_url(database))
     with pytest.raises(AgnosticsError, match="no_such_column"):
         version.upgrade(engine)
     with reading(engine) as connection:
-        assert version.current_version(connection) == "0001"
+        assert version.current_version(connection) == "0002"
         assert "note" not in connection.execute(text("select * from program")).keys()  # noqa: SIM118
     engine.dispose()
 

@@ -12,6 +12,8 @@ from agnostics.cli.model import starter_model
 from agnostics.cli.output import print_json, print_table, words
 from agnostics.host import load_host
 
+STORES = ("sqlite", "postgres")
+
 
 @click.group()
 def command() -> None:
@@ -67,6 +69,21 @@ def train(
         _show_training(report)
 
 
+@command.command()
+@click.option("--rows", type=click.IntRange(min=1000), default=1_000_000, show_default=True, help="Verifications.")
+@click.option("--steps", type=click.IntRange(min=1), default=20, show_default=True, help="Training steps that record.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+def store(rows: int, steps: int, as_json: bool) -> None:
+    """Write a results database of typical sizes and ask it: on SQLite, and on a PostgreSQL server of its own."""
+    from agnostics.bench.store import measure_store
+
+    report = measure_store(rows, steps, lambda text: words.print(text, markup=False))
+    if as_json:
+        print_json(report)
+    else:
+        _show_store(report)
+
+
 def _model(language: str, model: str) -> Path:
     if model == "starter":
         return starter_model(language, seed=0, sandbox="auto")
@@ -118,3 +135,15 @@ def _show_trainers(part: dict[str, Any]) -> None:
         for name, seconds in part["stages"].items()
     ]
     print_table(heads, rows)
+
+
+def _show_store(report: dict[str, Any]) -> None:
+    steps = report["steps"]
+    none = {"write_share": None, "slowdown": None, "flush": None}
+    rows = [(name, report[f"{name}_verifications_per_s"], *steps.get(name, none).values()) for name in STORES]
+    print_table(["", "verifications/s", "write_share", "slowdown", "flush"], rows)
+    click.echo(f"the last three in training steps, at {report['per_s']} verifications a second")
+    click.echo(f"bytes_per_program: {report['bytes_per_program']}")
+    click.echo()
+    print_table(["question", "ms"], report["answers_ms"].items())
+    click.echo(f"million_row_list_ms: {report['million_row_list_ms']} ({report['slowest']}; {report['rows']} rows)")

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from sqlalchemy import JSON, Connection, text
 
 from agnostics.advice.faults import FAULTY, Fault
+from agnostics.store.compressed import CompressedText
 from agnostics.store.queries import fault_of
+from agnostics.store.verdicts import number_of
 
 _BY_TASK = text("""
 select count(*) as programs, sum(case when v.verdict = 'accepted' then 1 else 0 end) as accepted
@@ -23,11 +25,11 @@ select p.text, v.verdict, v.compile_message, t.stderr, t.exit_code, t.signal, t.
 from verification v
 join program p on p.id = v.program_id
 left join test_result t on t.completion_id = v.completion_id and t.number = (
-    select min(number) from test_result where completion_id = v.completion_id and verdict = v.verdict)
+    select min(number) from test_result where completion_id = v.completion_id and verdict = {number})
 where v.run_id = :run and v.phase = coalesce(:phase, v.phase) and v.verdict in ({faulty})
 order by v.completion_id
-""".format(faulty=", ".join(f"'{verdict}'" for verdict in FAULTY))
-).columns(difference=JSON())
+""".format(faulty=", ".join(f"'{verdict}'" for verdict in FAULTY), number=number_of("v.verdict"))
+).columns(compile_message=CompressedText(), stderr=CompressedText(), difference=JSON())
 
 
 @dataclass(frozen=True, slots=True)

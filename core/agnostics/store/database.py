@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
 from agnostics.errors import AgnosticsError, MissingRequirement, UsageError
+from agnostics.store.compressed import plain
 
 BUSY_TIMEOUT_S = 30.0
 CONNECT_TIMEOUT_S = 10
@@ -26,6 +28,14 @@ _SQLITE_REASONS = {
     sqlite3.SQLITE_NOTADB: "the file is not a results database; name another with --store",
     sqlite3.SQLITE_CORRUPT: "the file is damaged; name another with --store",
 }
+
+
+_STOPPED = {"57P01", "57P02", "57P03", "53300"}
+"""Postgres's codes for a server that stops, has crashed, is starting, or has no connection left."""
+
+
+class Unreachable(AgnosticsError):
+    """The database cannot be reached now, and may be in a moment: its server is away, or its file is locked."""
 
 
 def default_url() -> str:
@@ -64,19 +74,21 @@ def connect(url: URL) -> Engine:
     if url.get_backend_name() == "sqlite":
         return _connect_sqlite(url)
     try:
-        return create_engine(url, connect_args={"connect_timeout": CONNECT_TIMEOUT_S})
+        # A server that went away and came back has closed the connections that wait for their next use.
+        return create_engine(url, connect_args={"connect_timeout": CONNECT_TIMEOUT_S}, pool_pre_ping=True)
     except (ImportError, NoSuchModuleError) as error:
         raise MissingRequirement("Postgres needs its driver: pip install 'agnostics[postgres]'") from error
 
 
 def _connect_sqlite(url: URL) -> Engine:
     arguments = {"timeout": BUSY_TIMEOUT_S, "isolation_level": None, "check_same_thread": False}
-    engine = create_engine(url, connect_args=arguments)
+    engine = create_engine(url, connect_args=arguments, json_serializer=_compact)
 
     @event.listens_for(engine, "connect")
     def _configure(connection: sqlite3.Connection, _record: Any) -> None:
         connection.execute("pragma synchronous = normal")
         connection.execute("pragma foreign_keys = on")
+        connection.create_function("plain", 1, plain, deterministic=True)
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
@@ -85,6 +97,10 @@ def _connect_sqlite(url: URL) -> Engine:
         connection.exec_driver_sql("begin immediate" if writes else "begin")
 
     return engine
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
 
 
 @contextmanager
@@ -109,7 +125,16 @@ def explained(url: URL) -> Iterator[None]:
     except OSError as error:
         raise AgnosticsError(f"results database {url}: {error.strerror}: {error.filename}") from error
     except DBAPIError as error:
-        raise AgnosticsError(f"results database {url}: {_reason(error.orig)}") from error
+        kind = Unreachable if _may_pass(error.orig) else AgnosticsError
+        raise kind(f"results database {url}: {_reason(error.orig)}") from error
+
+
+def _may_pass(error: BaseException | None) -> bool:
+    if isinstance(error, sqlite3.Error):
+        return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+    state = getattr(error, "sqlstate", None)
+    lost = type(error).__name__ in {"OperationalError", "InterfaceError"}
+    return lost if state is None else state in _STOPPED or state.startswith("08")
 
 
 def _reason(error: BaseException | None) -> str:

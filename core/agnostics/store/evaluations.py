@@ -53,7 +53,8 @@ def evaluation_config(connection: Connection, run: str) -> dict[str, Any]:
 
 def stored_samples(connection: Connection, run: str) -> dict[str, frozenset[int]]:
     """The numbers of the answers to each task that `run` has verified."""
-    query = select(_task.key, _made.sample).join_from(schema.completion, schema.task).where(_made.run_id == run)
+    joined = schema.verification.join(schema.completion, _done.completion_id == _made.id).join(schema.task)
+    query = select(_task.key, _made.sample).select_from(joined).where(_done.run_id == run)
     found = defaultdict[str, set[int]](set)
     for key, sample in connection.execute(query):
         found[key].add(sample)

@@ -14,6 +14,8 @@ from agnostics.advice.faults import FAULTY, Fault, run_message
 from agnostics.errors import UsageError, unknown
 from agnostics.statistics import bootstrap_interval
 from agnostics.store import schema
+from agnostics.store.compressed import CompressedText
+from agnostics.store.verdicts import number_of
 from agnostics.verification import Difference, Verdict
 
 
@@ -71,8 +73,8 @@ class Count:
 
 _RUNS = """
 select r.id as run, r.kind, r.status, l.name as language, r.model, r.dataset, r.seed, r.started_at, r.finished_at,
-       coalesce((select max(c.step) from completion c where c.run_id = r.id and c.phase = 'train'), 0) as steps,
-       (select count(*) from completion c where c.run_id = r.id) as completions
+       coalesce((select max(v.step) from verification v where v.run_id = r.id and v.phase = 'train'), 0) as steps,
+       (select count(*) from verification v where v.run_id = r.id) as completions
 from run r
 join language l on l.id = r.language_id
 {where}
@@ -104,9 +106,9 @@ from (select program_id, max(completion_id) as id from verification
 join verification v on v.completion_id = last.id
 join program p on p.id = v.program_id
 left join test_result t on t.completion_id = v.completion_id and t.number = (
-    select min(number) from test_result where completion_id = v.completion_id and verdict = v.verdict)
+    select min(number) from test_result where completion_id = v.completion_id and verdict = {number})
 order by last.id desc
-""".format(faulty=", ".join(f"'{verdict}'" for verdict in FAULTY))
+""".format(faulty=", ".join(f"'{verdict}'" for verdict in FAULTY), number=number_of("v.verdict"))
 MOST_FAULTY = 2000
 EVALUATIONS = ("eval_before", "eval_after", "eval")
 
@@ -190,7 +192,7 @@ def faulty_programs(connection: Connection, run: str) -> list[Fault]:
 
     What a training run was measured with, before and after, is not among them: held-out tasks are to stay unseen.
     """
-    query = text(_FAULTY).columns(difference=JSON())
+    query = text(_FAULTY).columns(compile_message=CompressedText(), stderr=CompressedText(), difference=JSON())
     return [fault_of(row) for row in connection.execute(query, {"run": run, "most": MOST_FAULTY})]
 
 

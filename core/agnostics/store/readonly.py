@@ -13,6 +13,7 @@ from typing import Any
 from sqlalchemy import URL
 
 from agnostics.errors import UsageError
+from agnostics.store.compressed import plain
 from agnostics.store.database import BUSY_TIMEOUT_S, CONNECT_TIMEOUT_S
 
 _READS = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
@@ -41,10 +42,12 @@ def _ask_sqlite(url: URL, sql: str, seconds: float) -> Iterator[Answer]:
     with closing(sqlite3.connect(f"{path}?mode=ro", uri=True, timeout=BUSY_TIMEOUT_S)) as connection:
         connection.execute("pragma query_only = on")
         connection.set_authorizer(lambda action, *_: sqlite3.SQLITE_OK if action in _READS else sqlite3.SQLITE_DENY)
+        connection.create_function("plain", 1, plain, deterministic=True)
         end = time.monotonic() + seconds
         connection.set_progress_handler(lambda: time.monotonic() > end, _CHECK_EVERY)
         try:
-            yield _answer(connection.execute(sql))
+            answer = _answer(connection.execute(sql))
+            yield replace(answer, rows=map(_readable, answer.rows))
         except (sqlite3.Error, sqlite3.Warning, UnicodeError) as error:
             raise _refusal(str(error), late=time.monotonic() > end, seconds=seconds) from error
 
@@ -62,7 +65,7 @@ def _ask_postgres(url: URL, sql: str, seconds: float) -> Iterator[Answer]:
             # A cursor of the server's takes one query and nothing else: no copy to a file, no commit.
             cursor = connection.cursor(name="agnostics")
             answer = _answer(cursor.execute(sql))
-            yield replace(answer, rows=_in_time(answer.rows, end, seconds))
+            yield replace(answer, rows=map(_readable, _in_time(answer.rows, end, seconds)))
     except psycopg.Error as error:
         late = isinstance(error, psycopg.errors.QueryCanceled)
         raise _refusal(str(error), late=late, seconds=seconds) from error
@@ -72,6 +75,12 @@ def _answer(cursor: Any) -> Answer:
     if cursor.description is None:
         raise UsageError("SQL: nothing was asked; only select is allowed here")
     return Answer(_distinct([column[0] for column in cursor.description]), iter(cursor))
+
+
+def _readable(row: Sequence[Any]) -> Sequence[Any]:
+    """`row` with its compressed texts as texts, and other bytes in hexadecimal."""
+    values = map(plain, row)
+    return [value.hex() if isinstance(value, bytes) else value for value in values]
 
 
 def _in_time(rows: Iterator[Sequence[Any]], end: float, seconds: float) -> Iterator[Sequence[Any]]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-import queue
 import threading
 import time
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
@@ -14,13 +14,15 @@ from typing import Self
 from sqlalchemy import Engine
 
 from agnostics.errors import AgnosticsError
-from agnostics.store.database import writing
+from agnostics.store.database import Unreachable, writing
 from agnostics.store.records import CompletionRecord
-from agnostics.store.writer import BatchWriter
+from agnostics.store.writer import Batch, BatchWriter
 
-BATCH_ROWS = 500
+BATCH_ROWS = 2000
 BATCH_SECONDS = 0.2
-QUEUE_ROWS = 4096
+QUEUE_ROWS = 8192
+RETRY_SECONDS = 60.0
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 2.0
 STALL_SECONDS = 120.0
 
 _log = logging.getLogger(__name__)
@@ -40,18 +42,26 @@ class _Mark:
     done: threading.Event = field(default_factory=threading.Event)
 
 
+_Item = CompletionRecord | _Step | _Mark
+
+
 class Recorder:
     """Writes what happens in one run on a thread of its own; use it as a context manager, from any thread.
 
-    A batch is committed after 0.2 s or 500 rows, so a killed process loses at most that; a full queue makes the caller
-    wait. What goes wrong on the thread (a full disk) is raised as AgnosticsError by the next call, and by leaving the
+    What is given is committed 0.2 s later or as fast as the database can, at most 2,000 rows at a time; a killed
+    process loses the rest, and a full queue makes the caller wait. Where a server is away, or another process has the
+    file locked, it is tried again for a minute, and every batch is in the database once. What goes wrong on the
+    thread (a full disk, a server that stays away) is raised as AgnosticsError by the next call and by leaving the
     block; what had been committed stays.
     """
 
     def __init__(self, engine: Engine, run: str) -> None:
         self._engine = engine
         self._writer = BatchWriter(run)
-        self._queue: queue.Queue[CompletionRecord | _Step | _Mark] = queue.Queue(QUEUE_ROWS)
+        self._queue: deque[_Item] = deque()
+        self._given = threading.Event()
+        self._urgent = threading.Event()
+        self._room = threading.Condition()
         self._error: Exception | None = None
         self._thread = threading.Thread(target=self._work, name=f"recorder {run}", daemon=True)
 
@@ -87,15 +97,24 @@ class Recorder:
 
     def _commit(self, mark: _Mark) -> None:
         self._put(mark)
+        self._urgent.set()
         if not mark.done.wait(STALL_SECONDS):
             raise self._stalled()
         self._raise_error()
 
-    def _put(self, item: CompletionRecord | _Step | _Mark) -> None:
-        try:
-            self._queue.put(item, timeout=STALL_SECONDS)
-        except queue.Full:
-            raise self._stalled() from None
+    def _put(self, item: _Item) -> None:
+        """Give `item` to the thread, which is not woken for each: the caller has better things to do."""
+        if len(self._queue) >= QUEUE_ROWS:
+            self._wait_for_room()
+        self._queue.append(item)
+        if not self._given.is_set():
+            self._given.set()
+
+    def _wait_for_room(self) -> None:
+        self._urgent.set()
+        with self._room:
+            if not self._room.wait_for(lambda: len(self._queue) < QUEUE_ROWS, STALL_SECONDS):
+                raise self._stalled()
 
     def _stalled(self) -> AgnosticsError:
         return AgnosticsError(f"results database {self._engine.url}: no answer for {STALL_SECONDS:.0f} s")
@@ -107,32 +126,51 @@ class Recorder:
     def _work(self) -> None:
         last = False
         while not last:
-            batch = self._next_batch()
-            self._write(batch)
-            for item in batch:
-                if isinstance(item, _Mark):
-                    item.done.set()
-                    last = last or item.last
+            self._given.wait()
+            self._urgent.wait(BATCH_SECONDS)
+            self._given.clear()
+            self._urgent.clear()
+            for batch in self._batches():
+                self._write(batch)
+                last = self._answered(batch) or last
 
-    def _next_batch(self) -> list[CompletionRecord | _Step | _Mark]:
-        """What to commit together: up to a mark, a number of rows or a time after the first."""
-        batch = [self._queue.get()]
-        end = time.monotonic() + BATCH_SECONDS
-        while len(batch) < BATCH_ROWS and not isinstance(batch[-1], _Mark):
-            try:
-                batch.append(self._queue.get(timeout=max(0.0, end - time.monotonic())))
-            except queue.Empty:
-                break
-        return batch
+    def _batches(self) -> Iterator[list[_Item]]:
+        """What to commit together, until nothing waits."""
+        while self._queue:
+            yield [self._queue.popleft() for _ in range(min(BATCH_ROWS, len(self._queue)))]
 
-    def _write(self, batch: list[CompletionRecord | _Step | _Mark]) -> None:
-        """Commit `batch`; after an error nothing more is written, for what follows would stand on a gap."""
-        records = [item for item in batch if isinstance(item, CompletionRecord)]
-        metrics = {(s.step, name): value for s in batch if isinstance(s, _Step) for name, value in s.metrics.items()}
+    def _answered(self, batch: list[_Item]) -> bool:
+        """Tell those who wait that `batch` is done; whether it was the last."""
+        with self._room:
+            self._room.notify_all()
+        marks = [item for item in batch if isinstance(item, _Mark)]
+        for mark in marks:
+            mark.done.set()
+        return any(mark.last for mark in marks)
+
+    def _write(self, items: list[_Item]) -> None:
+        """Commit `items`; after an error nothing more is written, for what follows would stand on a gap."""
+        records = [item for item in items if isinstance(item, CompletionRecord)]
+        metrics = {(s.step, name): value for s in items if isinstance(s, _Step) for name, value in s.metrics.items()}
         if self._error is not None or not (records or metrics):
             return
         try:
-            with writing(self._engine) as connection:
-                self._writer.write(connection, records, metrics)
+            self._commit_once(Batch(records, metrics))
         except Exception as error:
             self._error = error
+
+    def _commit_once(self, batch: Batch) -> None:
+        """Commit `batch`, again where the database was out of reach, in the end once."""
+        end, pause = time.monotonic() + RETRY_SECONDS, FIRST_PAUSE_S
+        while True:
+            try:
+                with writing(self._engine) as connection:
+                    return self._writer.write(connection, batch)
+            except Unreachable as error:
+                self._writer.forget()
+                if time.monotonic() + pause > end:
+                    raise Unreachable(f"{error}; given up after {RETRY_SECONDS:g} s") from error
+                if pause == FIRST_PAUSE_S:
+                    _log.warning("%s; trying again for %.0f s", error, RETRY_SECONDS)
+            time.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE_S)

@@ -6,15 +6,18 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from agnostics.language import Language
 from agnostics.task import Task
-from agnostics.verification import CompileResult, TestResult, Verification
+from agnostics.verification import CompileResult, Difference, TestResult, Verification
 
 Row = dict[str, Any]
 Phase = Literal["train", "eval_before", "eval_during", "eval_after", "eval"]
+
+
+_COMPILED = ("ok", "wall_ms", "cpu_ms", "peak_mb", "exit_code", "signal", "message", "truncated")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,8 @@ def clean(value: Any) -> Any:
     Models write anything. A NUL becomes its symbol, a lone surrogate the replacement character, NaN null.
     """
     if isinstance(value, str):
+        if value.isascii() and "\0" not in value:
+            return value
         return value.replace("\0", "\N{SYMBOL FOR NULL}").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, float):
         return value if math.isfinite(value) else None
@@ -53,9 +58,9 @@ def clean(value: Any) -> Any:
     return value
 
 
-def sha256(text: str) -> str:
+def sha256(text: str) -> bytes:
     """The name by which the database finds a text again."""
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(text.encode()).digest()
 
 
 def _addressed(row: Row) -> Row:
@@ -80,31 +85,37 @@ def program_row(text: str) -> Row:
     return {"sha256": sha256(text), "text": text}
 
 
-def completion_row(run: str, record: CompletionRecord, task_id: int) -> Row:
-    """The row of a completion; the database numbers it."""
+def around(text: str, program: str | None) -> tuple[str, str | None]:
+    """What stands in an answer's `text` before and after the program; after is None where the program is not in it."""
+    before, found, after = text.partition(program) if program else (text, "", "")
+    return (before, after) if found else (text, None)
+
+
+def completion_row(number: int, record: CompletionRecord) -> Row:
+    """The row of the completion with this `number`."""
+    before, after = around(clean(record.text), clean(record.verification.program))
     return {
-        "run_id": run,
-        "phase": record.phase,
-        "step": record.step,
-        "task_id": task_id,
+        "id": number,
         "sample": record.sample,
-        "text": clean(record.text),
+        "before": before,
+        "after": after,
         "tokens": record.tokens,
         "finish_reason": record.finish_reason,
         "policy_version": record.policy_version,
     }
 
 
-def verification_row(run: str, record: CompletionRecord, task_id: int, program_id: int | None) -> Row:
-    """The row of a verification, without the number of its completion."""
+def verification_row(number: int, run: str, record: CompletionRecord, task_id: int, program_id: int | None) -> Row:
+    """The row of the verification of the completion with this `number`."""
     outcome = record.verification
     return {
+        "completion_id": number,
         "run_id": run,
         "phase": record.phase,
         "step": record.step,
         "task_id": task_id,
         "program_id": program_id,
-        "verdict": str(outcome.verdict),
+        "verdict": outcome.verdict.value,
         "tests_passed": sum(test.verdict == "accepted" for test in outcome.tests),
         "tests_total": len(record.task.tests),
         "wall_ms": outcome.wall_ms,
@@ -116,9 +127,13 @@ def verification_row(run: str, record: CompletionRecord, task_id: int, program_i
     }
 
 
+def reward_row(number: int, record: CompletionRecord) -> Row:
+    """The row of the reward of the completion with this `number`."""
+    return {"completion_id": number, "value": clean(record.reward), "advantage": clean(record.advantage)}
+
+
 def _compile_columns(result: CompileResult | None) -> Row:
-    names = ("ok", "wall_ms", "cpu_ms", "peak_mb", "exit_code", "signal", "message", "truncated")
-    return {f"compile_{name}": clean(getattr(result, name)) if result else None for name in names}
+    return {f"compile_{name}": clean(getattr(result, name)) if result else None for name in _COMPILED}
 
 
 def test_rows(completion_id: int, verification: Verification) -> list[Row]:
@@ -130,14 +145,19 @@ def _test_row(completion_id: int, number: int, test: TestResult) -> Row:
     return {
         "completion_id": completion_id,
         "number": number,
-        "verdict": str(test.verdict),
-        "wall_ms": test.wall_ms,
-        "cpu_ms": test.cpu_ms,
-        "peak_mb": test.peak_mb,
+        "verdict": test.verdict.value,
+        "wall_us": round(test.wall_ms * 1000),
+        "cpu_us": round(test.cpu_ms * 1000),
+        "peak_kb": round(test.peak_mb * 1024),
         "exit_code": test.exit_code,
         "signal": test.signal,
         "stdout": clean(test.stdout),
         "stderr": clean(test.stderr),
         "truncated": test.truncated,
-        "difference": clean(asdict(test.difference)) if test.difference else None,
+        "difference": test.difference and _difference(test.difference),
     }
+
+
+def _difference(found: Difference) -> Row:
+    texts = {"expected": clean(found.expected), "actual": clean(found.actual)}
+    return {"index": found.index, "offset": found.offset, **texts}

@@ -1,8 +1,8 @@
 """The tables of the results database, as the newest migration leaves them.
 
 Texts that many rows share (programs, tasks, languages) are stored once and found by their sha256. Times are UTC.
-`verification` repeats `run_id`, `phase`, `step` and `task_id` of its completion, so that shares of verdicts over
-steps and tasks are read from one index.
+Where a completion belongs (run, phase, step, task) stands in its verification, and in one index with the verdict, from
+which shares of verdicts over steps and tasks are read.
 """
 
 from __future__ import annotations
@@ -19,11 +19,14 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     Integer,
+    LargeBinary,
     MetaData,
-    String,
     Table,
     Text,
 )
+
+from agnostics.store.compressed import CompressedText
+from agnostics.store.verdicts import NumberedVerdict
 
 metadata = MetaData()
 
@@ -34,8 +37,8 @@ def _id() -> Column[int]:
     return Column("id", _Id, primary_key=True, autoincrement=True)
 
 
-def _sha256() -> Column[str]:
-    return Column("sha256", String(64), nullable=False, unique=True)
+def _sha256() -> Column[bytes]:
+    return Column("sha256", LargeBinary(32), nullable=False, unique=True)
 
 
 def _reference(name: str, target: str, **options: Any) -> Column[Any]:
@@ -90,18 +93,18 @@ completion = Table(
     "completion",
     metadata,
     _id(),
-    _reference("run_id", "run.id"),
-    Column("phase", Text, nullable=False),
-    Column("step", Integer, nullable=False),
-    Column("task_id", ForeignKey("task.id"), nullable=False),
     Column("sample", Integer, nullable=False),
-    Column("text", Text, nullable=False),
+    Column("before", Text, nullable=False),
+    Column("after", Text),
     Column("tokens", Integer, nullable=False),
     Column("finish_reason", Text, nullable=False),
     Column("policy_version", Integer, nullable=False),
-    Index("completion_by_step", "run_id", "phase", "step"),
 )
-"""What the model answered; `phase` is train, eval_before, eval_during, eval_after or eval."""
+"""What the model answered.
+
+The text is what stands `before` the program and `after` it; where the program does not stand in it word for word, or
+there is none, all of it is in `before`, and `after` is null.
+"""
 
 verification = Table(
     "verification",
@@ -119,40 +122,42 @@ verification = Table(
     Column("sandbox", Text, nullable=False),
     Column("attempts", Integer, nullable=False),
     Column("unenforced", JSON(none_as_null=True)),
-    Column("error", Text),
+    Column("error", CompressedText),
     Column("compile_ok", Boolean),
     Column("compile_wall_ms", Double),
     Column("compile_cpu_ms", Double),
     Column("compile_peak_mb", Double),
     Column("compile_exit_code", Integer),
     Column("compile_signal", Integer),
-    Column("compile_message", Text),
+    Column("compile_message", CompressedText),
     Column("compile_truncated", Boolean),
     Index("verification_by_step", "run_id", "phase", "step", "task_id", "verdict"),
-    Index("verification_by_task", "task_id", "verdict"),
-    Index("verification_by_verdict", "verdict"),
+    Index("verification_by_task", "task_id"),
     Index("verification_by_program", "program_id"),
 )
-"""The outcome of a completion; `program_id` is null where it held no program, `compile_*` where nothing compiled."""
+"""The outcome of a completion; `phase` is train, eval_before, eval_during, eval_after or eval.
+
+`program_id` is null where there was no program, `compile_*` where nothing was compiled.
+"""
 
 test_result = Table(
     "test_result",
     metadata,
     _reference("completion_id", "verification.completion_id", primary_key=True, autoincrement=False),
     Column("number", Integer, primary_key=True, autoincrement=False),
-    Column("verdict", Text, nullable=False),
-    Column("wall_ms", Double, nullable=False),
-    Column("cpu_ms", Double, nullable=False),
-    Column("peak_mb", Double, nullable=False),
+    Column("verdict", NumberedVerdict, nullable=False),
+    Column("wall_us", Integer, nullable=False),
+    Column("cpu_us", Integer, nullable=False),
+    Column("peak_kb", Integer, nullable=False),
     Column("exit_code", Integer),
     Column("signal", Integer),
-    Column("stdout", Text, nullable=False),
-    Column("stderr", Text, nullable=False),
+    Column("stdout", CompressedText, nullable=False),
+    Column("stderr", CompressedText, nullable=False),
     Column("truncated", Boolean, nullable=False),
     Column("difference", JSON(none_as_null=True)),
     sqlite_with_rowid=False,
 )
-"""What each test did, counted from 1; `difference` is where the output first left the expected one."""
+"""What each test did, counted from 1, in microseconds and KiB; `difference` is where output left the expected one."""
 
 reward = Table(
     "reward",

@@ -97,14 +97,15 @@ class Store:
         Beyond it are later steps and the evaluation that ends a run, and unless the checkpoint had it (`measured`) the
         one after `step`, figures included; with step -1, everything. Raises UsageError for an unknown run.
         """
-        made, metric = schema.completion.c, schema.step_metric.c
+        made, metric = schema.verification.c, schema.step_metric.c
         phases = ["eval_after"] if measured else ["eval_after", "eval_during"]
         named = or_(*(metric.name.startswith(f"{phase}_") for phase in phases))
-        completions = or_(made.step > step, and_(made.step == step, made.phase.in_(phases)))
+        later = or_(made.step > step, and_(made.step == step, made.phase.in_(phases)))
+        completions = select(made.completion_id).where(made.run_id == run, later)
         metrics = or_(metric.step > step, and_(metric.step == step, named))
         with writing(self.engine) as connection:
             _update_run(connection, run, status="running", summary=None, finished_at=None)
-            connection.execute(delete(schema.completion).where(made.run_id == run, completions))
+            connection.execute(delete(schema.completion).where(schema.completion.c.id.in_(completions)))
             connection.execute(delete(schema.step_metric).where(metric.run_id == run, metrics))
 
 

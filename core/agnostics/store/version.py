@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Literal
 
-from sqlalchemy import Connection, Engine, inspect, text
+from sqlalchemy import Connection, Engine, PoolProxiedConnection, inspect, text
 
 from agnostics.errors import UsageError
-from agnostics.store.database import explained, reading, sqlite_path, writing
+from agnostics.store.database import explained, reading, sqlite_path
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 VERSION_TABLE = "agnostics_version"
@@ -62,15 +65,18 @@ def upgrade(engine: Engine) -> None:
 
     Raises UsageError for a database that is newer than the code or somebody else's.
     """
-    if version_of(engine) is None:
+    before = version_of(engine)
+    if before is None:
         _make_file(engine)
-    with writing(engine) as connection:
+    with _migrating(engine) as connection:
         _wait_for_others(connection)
         version = current_version(connection)
         if version is not None and version not in known_versions():
             require_newest(engine, version)
         if version != newest_version():
             _migrate(connection)
+    if before is not None and before != newest_version():
+        vacuum(engine)
 
 
 def _make_file(engine: Engine) -> None:
@@ -79,11 +85,39 @@ def _make_file(engine: Engine) -> None:
         return
     with explained(engine.url):
         sqlite_path(engine).parent.mkdir(parents=True, exist_ok=True)
-    with reading(engine) as connection:
-        driver = connection.connection.driver_connection
-        assert driver is not None
-        driver.rollback()  # the mode cannot change within a transaction
-        driver.execute("pragma journal_mode = wal")
+    with explained(engine.url), closing(engine.raw_connection()) as connection:
+        _outside(connection, "pragma journal_mode = wal")
+
+
+def vacuum(engine: Engine) -> None:
+    """Give the space of deleted rows back to the disk, where that is asked of us: in SQLite."""
+    if engine.dialect.name == "sqlite":
+        with explained(engine.url), closing(engine.raw_connection()) as connection:
+            _outside(connection, "vacuum")
+
+
+@contextmanager
+def _migrating(engine: Engine) -> Iterator[Connection]:
+    """A transaction that writes, in which a table of SQLite may be made anew: rows that refer to its stay."""
+    with explained(engine.url), engine.connect().execution_options(writes=True) as connection:
+        _watch_references(connection, "off")
+        try:
+            with connection.begin():
+                yield connection
+        finally:
+            _watch_references(connection, "on")
+
+
+def _watch_references(connection: Connection, state: Literal["on", "off"]) -> None:
+    if connection.dialect.name == "sqlite":
+        _outside(connection.connection, f"pragma foreign_keys = {state}")
+
+
+def _outside(connection: PoolProxiedConnection, statement: str) -> None:
+    """Run what SQLite refuses within a transaction."""
+    driver = connection.driver_connection
+    assert driver is not None
+    driver.execute(statement)
 
 
 def _wait_for_others(connection: Connection) -> None:

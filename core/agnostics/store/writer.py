@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from sqlalchemy import Connection, Table, insert, select
+from sqlalchemy import Connection, Table, func, select, text
 from sqlalchemy.dialects import postgresql, sqlite
 
 from agnostics.store import schema
@@ -14,14 +15,29 @@ from agnostics.store.records import (
     clean,
     completion_row,
     program_row,
+    reward_row,
     task_row,
     test_rows,
     verification_row,
 )
+from agnostics.store.rows import insert_rows
 from agnostics.task import Task
 
 _LOOKUP = 500
 _REMEMBERED = 4096
+
+
+@dataclass(slots=True)
+class Batch:
+    """What is committed together: completions, and figures by step and name; a figure that is there is replaced.
+
+    `numbers` are those of the completions, once a Postgres server has given them. They are kept when a commit is tried
+    again, so that one whose answer was lost is found.
+    """
+
+    records: Sequence[CompletionRecord]
+    metrics: Mapping[tuple[int, str], float] = field(default_factory=dict)
+    numbers: list[int] | None = None
 
 
 class BatchWriter:
@@ -31,41 +47,36 @@ class BatchWriter:
         self._run = run
         self._tasks: dict[int, tuple[Task, int]] = {}
 
-    def write(
-        self,
-        connection: Connection,
-        records: Sequence[CompletionRecord],
-        metrics: Mapping[tuple[int, str], float],
-    ) -> None:
-        """Insert `records`, and the `metrics` by step and name; a metric that is there already is replaced."""
-        if records:
-            self._write_completions(connection, records)
-        if metrics:
+    def write(self, connection: Connection, batch: Batch) -> None:
+        """Insert `batch`, unless an earlier attempt has: then there is nothing to do."""
+        if batch.numbers and _is_there(connection, batch.numbers[0]):
+            return
+        if batch.records:
+            self._write_completions(connection, batch)
+        if batch.metrics:
             rows = [
                 {"run_id": self._run, "step": step, "name": name, "value": clean(float(value))}
-                for (step, name), value in metrics.items()
+                for (step, name), value in batch.metrics.items()
             ]
             replace_metrics(connection, rows)
 
-    def _write_completions(self, connection: Connection, records: Sequence[CompletionRecord]) -> None:
+    def forget(self) -> None:
+        """Look every task up again: what a transaction that was rolled back had inserted is gone."""
+        self._tasks = {}
+
+    def _write_completions(self, connection: Connection, batch: Batch) -> None:
+        records = batch.records
         tasks = self._task_ids(connection, [record.task for record in records])
         programs = self._program_ids(connection, records)
-        rows = [completion_row(self._run, record, task) for record, task in zip(records, tasks, strict=True)]
-        numbering = insert(schema.completion).returning(schema.completion.c.id, sort_by_parameter_order=True)
-        ids = connection.scalars(numbering, rows).all()
+        made = list(zip(_numbers(connection, batch), records, tasks, programs, strict=True))
+        insert_rows(connection, schema.completion, [completion_row(number, record) for number, record, _, _ in made])
         outcomes = [
-            {"completion_id": id_, **verification_row(self._run, record, task, program)}
-            for id_, record, task, program in zip(ids, records, tasks, programs, strict=True)
+            verification_row(number, self._run, record, task, program) for number, record, task, program in made
         ]
-        connection.execute(insert(schema.verification), outcomes)
-        tests = [row for id_, record in zip(ids, records, strict=True) for row in test_rows(id_, record.verification)]
-        if tests:
-            connection.execute(insert(schema.test_result), tests)
-        rewards = [
-            {"completion_id": id_, "value": clean(record.reward), "advantage": clean(record.advantage)}
-            for id_, record in zip(ids, records, strict=True)
-        ]
-        connection.execute(insert(schema.reward), rewards)
+        insert_rows(connection, schema.verification, outcomes)
+        tests = [row for number, record, _, _ in made for row in test_rows(number, record.verification)]
+        insert_rows(connection, schema.test_result, tests)
+        insert_rows(connection, schema.reward, [reward_row(number, record) for number, record, _, _ in made])
 
     def _task_ids(self, connection: Connection, tasks: Sequence[Task]) -> list[int]:
         """The numbers of `tasks`; the same object is looked up once."""
@@ -84,7 +95,26 @@ class BatchWriter:
         return [None if row is None else numbers[row["sha256"]] for row in rows]
 
 
-def ids_of(connection: Connection, table: Table, rows: Iterable[Row]) -> dict[str, int]:
+def _is_there(connection: Connection, number: int) -> bool:
+    return connection.scalar(select(schema.completion.c.id).where(schema.completion.c.id == number)) is not None
+
+
+def _numbers(connection: Connection, batch: Batch) -> Sequence[int]:
+    """Numbers for the completions of `batch`: the same ones for a batch that is tried again.
+
+    In SQLite, where one process writes at a time and a commit never loses its answer, they are the next ones.
+    """
+    count = len(batch.records)
+    if connection.dialect.name == "sqlite":
+        last = connection.scalar(select(func.max(schema.completion.c.id))) or 0
+        return range(last + 1, last + 1 + count)
+    if batch.numbers is None:
+        next_ = "select nextval(pg_get_serial_sequence('completion', 'id')) from generate_series(1, :count)"
+        batch.numbers = list(connection.scalars(text(next_), {"count": count}))
+    return batch.numbers
+
+
+def ids_of(connection: Connection, table: Table, rows: Iterable[Row]) -> dict[bytes, int]:
     """The numbers of content-addressed `rows` by their sha256; those that `table` lacks are inserted.
 
     Every writer inserts in the order of the sha256, so that no two of them wait for each other.
@@ -94,7 +124,7 @@ def ids_of(connection: Connection, table: Table, rows: Iterable[Row]) -> dict[st
         return {}
     ordered = sorted(new)
     connection.execute(_upsert(connection, table).on_conflict_do_nothing(), [new[digest] for digest in ordered])
-    found: dict[str, int] = {}
+    found: dict[bytes, int] = {}
     for start in range(0, len(ordered), _LOOKUP):
         query = select(table.c.sha256, table.c.id).where(table.c.sha256.in_(ordered[start : start + _LOOKUP]))
         found.update((row.sha256, row.id) for row in connection.execute(query))

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agnostics.cli.output import json_option, print_json, print_table, words
+from agnostics.cli.results.backup import backup
 from agnostics.cli.results.failures import failures
+from agnostics.cli.results.prune import prune
 from agnostics.cli.results.reading import reading, store_option
+from agnostics.cli.results.serve import serve
 from agnostics.cli.results.solved import solved
 from agnostics.cli.results.themes import find_themes, themes
 from agnostics.errors import MissingRequirement
@@ -115,7 +118,7 @@ def query(sql: str, store: str | None, as_json: bool, seconds: float) -> None:
             _print_rows(answer.columns, answer.rows)
 
 
-for subcommand in (solved, failures, themes, find_themes):
+for subcommand in (serve, solved, failures, themes, find_themes, prune, backup):
     command.add_command(subcommand)
 
 

@@ -1,0 +1,90 @@
+"""The results database: how fast a run is written, what that costs a training step, its size, how fast it answers."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from agnostics.bench.postgres import postgres_server
+from agnostics.bench.rounds import rounded
+from agnostics.bench.store_answers import answer_times
+from agnostics.bench.store_records import tasks
+from agnostics.bench.store_writing import PER_S, StepCost, step_cost, write_rates
+from agnostics.errors import MissingRequirement
+from agnostics.store import Store
+
+RUNS = 10
+TASKS = 1000
+POSTGRES_ROWS = 100_000
+
+Say = Callable[[str], None]
+
+
+def measure_store(rows: int, steps: int, say: Say) -> dict[str, Any]:
+    """The report of `agn bench store`: `rows` verifications in ten runs on SQLite, a tenth of that on Postgres.
+
+    Without the tools of PostgreSQL its figures are None, and `say` is told why. A file's page cache is warm.
+    """
+    with tempfile.TemporaryDirectory(prefix="agn-store-") as folder:
+        sqlite = _sqlite(Path(folder) / "results.db", rows, steps, say)
+    postgres = _postgres(rows // RUNS, steps, say)
+    costs = {"sqlite": sqlite.pop("cost"), "postgres": postgres.pop("cost")}
+    return {
+        "rows": rows,
+        "per_s": PER_S,
+        **sqlite,
+        **postgres,
+        "write_share_of_step": max(cost.write_share for cost in costs.values() if cost),
+        "steps": {name: _rounded(asdict(cost)) for name, cost in costs.items() if cost},
+    }
+
+
+def _sqlite(path: Path, rows: int, steps: int, say: Say) -> dict[str, Any]:
+    given = tasks(TASKS)
+    with Store.open(str(path)) as store:
+        say(f"SQLite: {rows} verifications")
+        rates = [rate for seed in range(RUNS) for rate in write_rates(store, given, rows // RUNS, seed)]
+        _checkpoint(store)
+        size = path.stat().st_size
+        say("SQLite: questions")
+        answers = _rounded(answer_times(store))
+        say("SQLite: training steps")
+        cost = step_cost(store, given, steps)
+    slowest = max(answers, key=answers.__getitem__)
+    return {
+        "sqlite_verifications_per_s": rounded(median(rates)),
+        "bytes_per_program": rounded(size / (rows // RUNS * RUNS)),
+        "million_row_list_ms": answers[slowest],
+        "slowest": slowest,
+        "answers_ms": answers,
+        "cost": cost,
+    }
+
+
+def _postgres(rows: int, steps: int, say: Say) -> dict[str, Any]:
+    given = tasks(TASKS)
+    try:
+        with postgres_server(fsync=True) as server, Store.open(server.url) as store:
+            say(f"Postgres: {rows} verifications")
+            rates = list(write_rates(store, given, rows, seed=0))
+            say("Postgres: training steps")
+            cost: StepCost | None = step_cost(store, given, steps)
+    except MissingRequirement as error:
+        say(f"Postgres is not measured: {error}")
+        return {"postgres_verifications_per_s": None, "cost": None}
+    return {"postgres_verifications_per_s": rounded(median(rates)), "cost": cost}
+
+
+def _checkpoint(store: Store) -> None:
+    """Bring what has been written into the file, where its size counts."""
+    with store.engine.connect() as connection:
+        connection.exec_driver_sql("commit")
+        connection.exec_driver_sql("pragma wal_checkpoint(truncate)")
+
+
+def _rounded(figures: dict[str, float]) -> dict[str, float]:
+    return {name: rounded(value) for name, value in figures.items()}

@@ -1,0 +1,54 @@
+"""`agn results prune`: delete runs that nobody needs any more."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from datetime import datetime
+
+import click
+
+from agnostics.cli.output import json_option, print_json
+from agnostics.cli.results.reading import store_option
+from agnostics.errors import UsageError
+
+
+@click.command()
+@click.argument("runs", nargs=-1, metavar="[RUN]...")
+@click.option(
+    "--before", type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]), help="And runs begun before it (UTC)."
+)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@store_option
+@json_option
+def prune(runs: tuple[str, ...], before: datetime | None, yes: bool, store: str | None, as_json: bool) -> None:
+    """Delete each RUN, with the programs and tasks that no other run has; the file gets smaller.
+
+    A run that is still being written ends with an error.
+    """
+    from agnostics.store import pruning
+    from agnostics.store.database import default_url, reading
+    from agnostics.store.queries import find_run
+    from agnostics.store.store import Store
+
+    if not runs and before is None:
+        raise UsageError("nothing to delete: name runs, or a date with --before; agn results list shows them")
+    with Store.open(store or default_url(), create=False) as opened:
+        with reading(opened.engine) as connection:
+            named = [find_run(connection, run) for run in runs]
+            old = pruning.runs_before(connection, before) if before else []
+        found = list(dict.fromkeys([*named, *old]))
+        if found and not yes:
+            _ask(found)
+        done = pruning.prune(opened.engine, found)
+    if as_json:
+        print_json({"deleted": found, **asdict(done)})
+        return
+    click.echo(f"deleted {done.runs} runs, {done.completions} answers, {done.programs} programs and {done.tasks} tasks")
+
+
+def _ask(runs: list[str]) -> None:
+    if not sys.stdin.isatty():
+        raise UsageError(f"this would delete {len(runs)} runs ({', '.join(runs[:5])}); say --yes if it should")
+    click.echo("\n".join(runs), err=True)
+    click.confirm(f"Delete these {len(runs)} runs for good?", abort=True, err=True)

@@ -1,0 +1,115 @@
+"""A results database opened to read and nothing else, with an end to every query."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, Self
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, text
+from sqlalchemy.exc import OperationalError
+
+from agnostics.errors import AgnosticsError
+from agnostics.store.database import BUSY_TIMEOUT_S, connect, explained, parse_url, sqlite_path
+from agnostics.store.version import require_newest, version_of
+
+QUERY_SECONDS = 5.0
+_CHECK_EVERY = 10_000  # SQLite's instructions, a fraction of a millisecond
+
+
+class TooSlow(AgnosticsError):
+    """The database did not answer within the time allowed."""
+
+
+class Reader:
+    """Reads an open results database; a context manager. Safe to use from several threads."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    @classmethod
+    def open(cls, url: str) -> Self:
+        """The database at `url` (a SQLAlchemy URL, or a path), through connections that cannot write.
+
+        Raises UsageError where it has another schema than this code, is somebody else's, or is not there;
+        AgnosticsError where it does not open.
+        """
+        engine = _connect(parse_url(url))
+        try:
+            require_newest(engine, version_of(engine))
+        except BaseException:
+            engine.dispose()
+            raise
+        return cls(engine)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._engine.dispose()
+
+    @contextmanager
+    def reading(self, seconds: float = QUERY_SECONDS) -> Iterator[Connection]:
+        """A transaction that reads one state of the database; raises TooSlow for a query that takes `seconds`."""
+        with explained(self._engine.url), self._engine.connect() as connection:
+            limit = _limit_sqlite if self._engine.dialect.name == "sqlite" else _limit_postgres
+            with limit(connection, seconds):
+                yield connection
+
+
+def _connect(url: URL) -> Engine:
+    if url.get_backend_name() == "sqlite":
+        return _connect_sqlite(url)
+    return connect(url).execution_options(postgresql_readonly=True)
+
+
+def _connect_sqlite(url: URL) -> Engine:
+    def open_file() -> sqlite3.Connection:
+        path = sqlite_path(engine).absolute().as_uri()
+        options: dict[str, Any] = {"timeout": BUSY_TIMEOUT_S, "isolation_level": None, "check_same_thread": False}
+        opened: sqlite3.Connection = sqlite3.connect(f"{path}?mode=ro", uri=True, **options)
+        return opened
+
+    engine = create_engine(url, creator=open_file)
+    event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("begin"))
+    return engine
+
+
+@contextmanager
+def _limit_sqlite(connection: Connection, seconds: float) -> Iterator[None]:
+    driver = connection.connection.driver_connection
+    assert driver is not None
+    end = time.monotonic() + seconds
+    driver.set_progress_handler(lambda: time.monotonic() > end, _CHECK_EVERY)
+    try:
+        yield
+    except OperationalError as error:
+        if getattr(error.orig, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
+            raise _too_slow(seconds) from error
+        raise
+    finally:
+        driver.set_progress_handler(None, 0)
+
+
+@contextmanager
+def _limit_postgres(connection: Connection, seconds: float) -> Iterator[None]:
+    from psycopg.errors import QueryCanceled
+
+    connection.execute(
+        text("select set_config('statement_timeout', :limit, true)"), {"limit": f"{round(seconds * 1000)}ms"}
+    )
+    try:
+        yield
+    except OperationalError as error:
+        if isinstance(error.orig, QueryCanceled):
+            raise _too_slow(seconds) from error
+        raise
+
+
+def _too_slow(seconds: float) -> TooSlow:
+    return TooSlow(f"the database did not answer within {seconds:g} s; narrow what you ask for")

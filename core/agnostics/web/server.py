@@ -1,0 +1,56 @@
+"""Serves the results pages: takes the port, says where they are, and answers until it is told to end."""
+
+from __future__ import annotations
+
+import errno
+import secrets
+import socket
+from contextlib import suppress
+from typing import Any
+
+import uvicorn
+
+from agnostics.errors import UsageError
+from agnostics.store.reader import Reader
+from agnostics.web.app import application
+from agnostics.web.guard import is_loopback
+
+TOGETHER = 64
+GRACE_SECONDS = 3
+_EVERYWHERE = {"0.0.0.0", "::", ""}
+
+
+class Site:
+    """The results pages on a port that is taken. `url` leads to them, with the token where one is asked for."""
+
+    def __init__(self, reader: Reader, host: str, port: int) -> None:
+        self._socket = _listen(host, port)
+        port = self._socket.getsockname()[1]
+        token = None if is_loopback(host) else secrets.token_urlsafe(24)
+        name = socket.gethostname() if host in _EVERYWHERE else host
+        self.url = f"http://{f'[{name}]' if ':' in name else name}:{port}/" + (f"?token={token}" if token else "")
+        self.needs_token = token is not None
+        app = application(reader, token=token, cookie=f"agn-{port}")
+        # The log of requests would hold the token.
+        quiet: dict[str, Any] = {"log_level": "warning", "access_log": False, "server_header": False}
+        limits: dict[str, Any] = {"limit_concurrency": TOGETHER, "timeout_graceful_shutdown": GRACE_SECONDS}
+        config = uvicorn.Config(app, http="h11", ws="none", lifespan="off", **quiet, **limits)
+        self.server = uvicorn.Server(config)
+
+    def serve(self) -> None:
+        """Answer until Ctrl-C, or until `server.should_exit` is set."""
+        with self._socket, suppress(KeyboardInterrupt):
+            self.server.run(sockets=[self._socket])
+
+    def close(self) -> None:
+        """Give the port back."""
+        self._socket.close()
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        reason = "it is in use; name another with --port" if error.errno == errno.EADDRINUSE else error.strerror
+        raise UsageError(f"cannot answer at {host} port {port}: {reason}") from error

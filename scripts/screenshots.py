@@ -1,0 +1,68 @@
+"""The pictures of docs/results-pages.md: `python scripts/screenshots.py DATABASE RUN`, with Chromium and playwright."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import threading
+from io import BytesIO
+from pathlib import Path
+
+from agnostics.store.pages.tasks import answers_page, tasks_page
+from agnostics.store.reader import Reader
+from agnostics.web.server import Site
+from PIL import Image
+from playwright.sync_api import Browser, sync_playwright
+
+IMAGES = Path(__file__).parents[1] / "docs" / "images"
+SIZES = {"desktop": (1200, 1000), "phone": (360, 760)}
+COLOURS = 160
+PICTURES = ("run desktop light", "run phone dark", "task desktop dark", "program desktop light", "program phone light")
+PICTURES += ("step desktop light", "step phone light")
+
+
+def main(database: str, run: str) -> None:
+    """Take every picture."""
+    with Reader.open(database) as reader:
+        site = Site(reader, "127.0.0.1", 0)
+        thread = threading.Thread(target=site.serve, daemon=True)
+        thread.start()
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+            for picture in PICTURES:
+                take(browser, site.url, addresses(reader, run), *picture.split())
+            browser.close()
+        site.server.should_exit = True
+        thread.join()
+
+
+def addresses(reader: Reader, run: str) -> dict[str, str]:
+    """A page of each kind: a task that some programs solved, and one program that failed after some of its tests."""
+    with reader.reading() as connection:
+        wrong = {"run": run, "phase": "train", "verdict": "wrong_answer"}
+        tasks = [task.task_id for task in tasks_page(connection, run, "train", "hardest", 50, (0.3, 0))]
+        answers = [(answer, task) for task in tasks for answer in answers_page(connection, task, 50, **wrong)]
+    program, task_id = max(answers, key=lambda found: (found[0].tests_passed, len(found[0].program or "")))
+    task = f"tasks/{task_id}?run={run}&phase=train"
+    return {
+        "run": f"runs/{run}",
+        "step": f"runs/{run}/steps/3",
+        "task": task,
+        "program": f"programs/{program.completion_id}",
+    }
+
+
+def take(browser: Browser, url: str, paths: dict[str, str], name: str, size: str, scheme: str) -> None:
+    """One picture, in few colours."""
+    width, height = SIZES[size]
+    page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)  # type: ignore[arg-type]
+    page.goto(url + paths[name])
+    if name == "run":
+        page.wait_for_selector(".u-legend")
+    picture = Image.open(BytesIO(page.screenshot())).convert("RGB")
+    picture.quantize(COLOURS, dither=Image.Dither.NONE).save(IMAGES / f"pages-{name}-{size}.png", optimize=True)
+    page.close()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,91 @@
+"""`agn results prune` and `agn results backup`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from agnostics import cli
+from agnostics.language import Language
+from agnostics.store import CompletionRecord, Store, schema
+from agnostics.store.database import reading
+from sqlalchemy import Engine, func, select, text
+
+Make = Callable[..., CompletionRecord]
+
+
+@pytest.fixture
+def filled(database: str, lua: Language, record: Make) -> Iterator[tuple[Store, list[str]]]:
+    """A database with two runs that share a task and a program, and have one of each alone."""
+    with Store.open(database) as store:
+        runs = [
+            store.start_run(kind="train", config={}, language=lua, model="m", dataset="d", seed=0) for _ in range(2)
+        ]
+        for run in runs:
+            with store.recorder(run) as recorder:
+                for name in ("shared", run):
+                    recorder.completion(record(task=name, program=f"print({name!r})" + "x" * 500))
+                recorder.step(1, {"reward": 0.5})
+        yield store, runs
+
+
+def _counts(engine: Engine) -> dict[str, int]:
+    with reading(engine) as connection:
+        return {
+            name: connection.scalar(select(func.count()).select_from(table)) or 0
+            for name, table in schema.metadata.tables.items()
+        }
+
+
+def test_a_pruned_run_is_gone_with_what_only_it_had(
+    filled: tuple[Store, list[str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    store, (first, second) = filled
+    url = store.engine.url.render_as_string(hide_password=False)
+    before = _counts(store.engine)
+    assert cli.run(["results", "prune", first, "--store", url]) == 2
+    assert "say --yes" in capsys.readouterr().err
+    assert _counts(store.engine) == before
+    assert cli.run(["results", "prune", first, "--yes", "--json", "--store", url]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer == {"deleted": [first], "runs": 1, "completions": 2, "programs": 1, "tasks": 1}
+    left = _counts(store.engine)
+    assert left == {**dict.fromkeys(before, 2), "language": 1, "run": 1, "step_metric": 1}
+    with reading(store.engine) as connection:
+        assert connection.execute(text("select distinct run from verifications")).scalars().all() == [second]
+
+
+def test_old_runs_are_pruned_by_date_and_nothing_is_deleted_without_a_name(
+    filled: tuple[Store, list[str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    store, runs = filled
+    url = store.engine.url.render_as_string(hide_password=False)
+    assert cli.run(["results", "prune", "--yes", "--store", url]) == 2
+    assert cli.run(["results", "prune", "--before", "2001-01-01", "--yes", "--store", url]) == 0
+    assert _counts(store.engine)["run"] == 2
+    assert cli.run(["results", "prune", "--before", "2999-01-01", "--yes", "--json", "--store", url]) == 0
+    assert sorted(json.loads(capsys.readouterr().out.splitlines()[-1])["deleted"]) == sorted(runs)
+    assert set(_counts(store.engine).values()) == {0}
+
+
+def test_a_backup_made_while_a_run_writes_has_everything_committed_until_then(
+    filled: tuple[Store, list[str]], record: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store, (first, _) = filled
+    url = store.engine.url.render_as_string(hide_password=False)
+    file = tmp_path / "copy.db"
+    with store.recorder(first) as recorder:
+        for sample in range(2000):
+            recorder.completion(record(sample=sample, step=2))
+        assert cli.run(["results", "backup", str(file), "--store", url]) == 0
+    assert cli.run(["results", "backup", str(file), "--store", url]) == 2
+    assert "is there already" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("copy")] == ["copy.db"]
+    with Store.open(str(file), create=False) as copy, reading(copy.engine) as connection:
+        kept = text("select count(*), count(completion), min(program) from verifications where step = 1")
+        with reading(store.engine) as original:
+            assert connection.execute(kept).one() == original.execute(kept).one()
+        assert connection.exec_driver_sql("pragma foreign_key_check").all() == []
+        assert connection.exec_driver_sql("pragma journal_mode").scalar_one() == "wal"

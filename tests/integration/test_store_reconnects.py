@@ -1,0 +1,162 @@
+"""A run goes on when its database goes away for a while, and every verification is stored once."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from agnostics.bench.postgres import Server, postgres_server
+from agnostics.errors import AgnosticsError, MissingRequirement
+from agnostics.language import Language
+from agnostics.store import CompletionRecord, Recorder, Store
+from agnostics.store.database import reading
+from sqlalchemy import Connection, event, text
+
+Make = Callable[..., CompletionRecord]
+Locked = tuple[Store, str, "subprocess.Popen[str]"]
+pytestmark = pytest.mark.slow
+
+LOCKER = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute("begin immediate")
+print("locked", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    """A PostgreSQL server that may be killed, and keeps what it has committed."""
+    try:
+        with postgres_server(fsync=True) as server:
+            yield server
+    except MissingRequirement as error:
+        pytest.skip(str(error))
+
+
+def _start(store: Store, lua: Language) -> str:
+    return store.start_run(kind="train", config={}, language=lua, model="m", dataset="d", seed=0)
+
+
+def _stored(store: Store, run: str) -> tuple[int, int]:
+    """How many verifications of `run` there are, and how many different ones."""
+    with reading(store.engine) as connection:
+        query = text("select count(*), count(distinct step) from verification where run_id = :run")
+        count, different = connection.execute(query, {"run": run}).one()
+        return count, different
+
+
+def _record(recorder: Recorder, record: Make, numbers: range) -> None:
+    for number in numbers:
+        recorder.completion(record(step=number, program=f"print({number % 700})"))
+
+
+def test_a_server_that_is_killed_while_a_run_writes_and_comes_back_has_everything_once(
+    server: Server, lua: Language, record: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agnostics.store.recorder.BATCH_ROWS", 300)
+    monkeypatch.setattr("agnostics.store.recorder.QUEUE_ROWS", 600)
+    with Store.open(server.url) as store, Store.open(server.url) as other:
+        run = _start(store, lua)
+        with store.recorder(run) as recorder:
+            feeder = threading.Thread(target=_record, args=(recorder, record, range(3000)), daemon=True)
+            feeder.start()
+            while _stored(other, run)[0] < 600:  # and then it is in the middle of the next batch
+                assert feeder.is_alive()
+            server.kill()
+            server.start()
+            feeder.join(timeout=60)
+            recorder.flush()
+        assert _stored(store, run) == (3000, 3000)
+        store.finish_run(run, "finished", {})
+
+
+def test_a_commit_whose_answer_is_lost_is_not_made_twice(server: Server, lua: Language, record: Make) -> None:
+    lost = []
+
+    def lose(connection: Connection) -> None:
+        driver = connection.connection.driver_connection
+        assert driver is not None
+        driver.commit()
+        if not lost:
+            driver.close()
+            lost.append(driver)
+
+    with Store.open(server.url) as store:
+        run = _start(store, lua)
+        event.listen(store.engine, "commit", lose)
+        with store.recorder(run) as recorder:
+            _record(recorder, record, range(100))
+            recorder.step(1, {"reward": 0.5})
+        assert len(lost) == 1
+        assert _stored(store, run) == (100, 100)
+
+
+def test_a_server_that_stays_away_is_one_clear_line_and_the_run_can_be_resumed(
+    server: Server, lua: Language, record: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agnostics.store.recorder.RETRY_SECONDS", 0.5)
+    with Store.open(server.url) as store:
+        run = _start(store, lua)
+        with pytest.raises(AgnosticsError, match=r"^results database postgresql.*; given up after 0.5 s$") as caught:
+            _record_while_killed(store.recorder(run), record, server)
+        assert "\n" not in str(caught.value)
+        server.start()
+        store.resume_run(run, 1)
+        with store.recorder(run) as recorder:
+            _record(recorder, record, range(2, 5))
+        assert _stored(store, run) == (5, 5)
+
+
+def _record_while_killed(recorder: Recorder, record: Make, server: Server) -> None:
+    with recorder:
+        _record(recorder, record, range(3))
+        recorder.flush()
+        server.kill()
+        _record(recorder, record, range(3, 6))
+
+
+@pytest.fixture
+def locked(tmp_path: Path, lua: Language, monkeypatch: pytest.MonkeyPatch) -> Iterator[Locked]:
+    """An SQLite database, a run in it and the process that has locked it, for which nobody waits long."""
+    monkeypatch.setattr("agnostics.store.database.BUSY_TIMEOUT_S", 0.1)
+    path = str(tmp_path / "results.db")
+    with Store.open(path) as store:
+        run = _start(store, lua)
+        command = [sys.executable, "-c", LOCKER, path]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as locker:
+            assert locker.stdout is not None
+            assert locker.stdout.readline() == "locked\n"
+            yield store, run, locker
+
+
+def test_a_file_that_another_process_has_locked_is_waited_for(
+    locked: Locked, record: Make, caplog: pytest.LogCaptureFixture
+) -> None:
+    store, run, locker = locked
+    with store.recorder(run) as recorder:
+        _record(recorder, record, range(10))
+        while "trying again" not in caplog.text:
+            assert recorder._thread.is_alive()
+        locker.communicate(timeout=20)
+    assert _stored(store, run) == (10, 10)
+
+
+def test_a_file_that_stays_locked_is_one_clear_line(
+    locked: Locked, record: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agnostics.store.recorder.RETRY_SECONDS", 0.3)
+    store, run, _ = locked
+    with (
+        pytest.raises(
+            AgnosticsError,
+            match=r"^results database .* has kept it locked for 30 s; given up after 0.3 s$",
+        ),
+        store.recorder(run) as recorder,
+    ):
+        _record(recorder, record, range(10))

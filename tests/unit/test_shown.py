@@ -1,0 +1,47 @@
+"""Hostile text becomes visible and bounded, and differences are found where the judge found them."""
+
+from __future__ import annotations
+
+import pytest
+from agnostics.web.difference import places
+from agnostics.web.shown import Piece, around, name, piece, plain, visible
+
+
+def test_what_a_browser_would_obey_or_hide_is_named() -> None:
+    assert visible("<script>\n\tä") == "&lt;script&gt;\n\tä"
+    shown = str(visible("a\u202eb\x1b[0m\r\u200b"))
+    assert "RIGHT-TO-LEFT OVERRIDE" in shown
+    assert all(symbol in shown for symbol in ("U+202E", "␛", "␍", "U+200B"))
+    assert not any(character in shown for character in "\u202e\x1b\r\u200b")
+
+
+def test_names_are_short_and_titles_hold_no_control_character() -> None:
+    assert len(name("m" * 5000)) == 121
+    assert plain("a\u202e\nb") == "a��b"
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected", "actual", "index", "found"),
+    [
+        ("tokens", "1 2\n3", "1\n2 4 5", 2, ("3", "4")),
+        ("tokens", "1 2", "1", 1, ("2", "")),
+        ("floats", "0.5 0.25", "0.5 0.2", 1, ("0.25", "0.2")),
+        ("lines", "a\nb c\nd", "a\nb  c\nd", 1, ("b c\n", "b  c\n")),
+        ("exact", "a\nbcd\ne", "a\nbxd\ne", 0, ("cd\n", "xd\n")),
+        ("exact", "ab", "abc\n", 0, ("", "c\n")),
+    ],
+)
+def test_the_place_where_outputs_part_is_found_in_both(
+    mode: str, expected: str, actual: str, index: int, found: tuple[str, str]
+) -> None:
+    there, here = places(expected, actual, mode, index)
+    assert (expected[slice(*there)], actual[slice(*here)]) == found
+
+
+def test_a_long_text_is_cut_around_the_place_that_matters() -> None:
+    text = "x" * 5000 + "HERE" + "y" * 5000
+    assert piece("short", most=10) == Piece("short")
+    assert piece(text, most=100) == Piece("x" * 100, left=len(text) - 100)
+    shown = around(text, "here", 100)
+    assert (shown.marked, len(shown.before), len(shown.after)) == ("HERE", 10, 86)
+    assert shown.skipped + len(shown.before + shown.marked + shown.after) + shown.left == len(text)
