@@ -11,6 +11,7 @@ import click
 
 from agnostics.cli.output import json_option, print_json, print_table, words
 from agnostics.cli.results.backup import backup
+from agnostics.cli.results.diff import diff
 from agnostics.cli.results.export import export
 from agnostics.cli.results.failures import failures
 from agnostics.cli.results.filters import run_options
@@ -122,7 +123,7 @@ def query(sql: str, store: str | None, as_json: bool, seconds: float) -> None:
             _print_rows(answer.columns, answer.rows)
 
 
-for subcommand in (programs, program, export, solved, failures, themes, find_themes, prune, backup):
+for subcommand in (diff, programs, program, export, solved, failures, themes, find_themes, prune, backup):
     command.add_command(subcommand)
 
 
