@@ -19,6 +19,7 @@ from agnostics.cli.results.programs import program, programs
 from agnostics.cli.results.prune import prune
 from agnostics.cli.results.reading import reading, store_option
 from agnostics.cli.results.solved import solved
+from agnostics.cli.results.suspicious import suspicious
 from agnostics.cli.results.themes import find_themes, themes
 from agnostics.errors import MissingRequirement
 
@@ -123,7 +124,7 @@ def query(sql: str, store: str | None, as_json: bool, seconds: float) -> None:
             _print_rows(answer.columns, answer.rows)
 
 
-for subcommand in (diff, programs, program, export, solved, failures, themes, find_themes, prune, backup):
+for subcommand in (diff, programs, program, export, suspicious, solved, failures, themes, find_themes, prune, backup):
     command.add_command(subcommand)
 
 

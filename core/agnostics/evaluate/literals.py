@@ -1,0 +1,50 @@
+"""The numbers and words that stand in a program as they are, whatever its language, and how telling each is."""
+
+from __future__ import annotations
+
+import math
+import re
+
+_COMMENT = re.compile(r"^[ \t]*(?:--|//|/\*|\(\*|#|!|;|%|\*).*$|\s(?:--|//|#|!)\s.*$", re.MULTILINE)
+_LITERAL = re.compile(
+    r'"(?P<double>(?:[^"\\\n]|\\.){0,400})"'
+    r"|'(?P<single>(?:[^'\\\n]|\\.){0,400})'"
+    r"|`(?P<back>[^`\n]*)`"
+    r"|\[\[(?P<long>.{0,400}?)\]\]"
+    r"|(?<![\w.])(?P<number>\d+(?:\.\d+)?)",
+    re.DOTALL,
+)
+_ESCAPE = re.compile(r"\\[nrt0]|%[nds]")
+_NUMBER = re.compile(r"[+-]?(\d+(?:\.\d+)?)")
+_LONGEST = 100_000
+"""Characters of a program that are looked at."""
+_MOST = 10_000
+"""Tokens of them."""
+
+
+def literals(program: str) -> list[str]:
+    """The tokens of the numbers and quoted texts of `program`, in order; comments aside, as far as they look like any.
+
+    No language is parsed: what is quoted in most languages counts, and white space within quotes parts tokens.
+    """
+    found = list[str]()
+    for match in _LITERAL.finditer(_COMMENT.sub("", program[:_LONGEST])):
+        quoted = next((text for name, text in match.groupdict().items() if text is not None and name != "number"), None)
+        found += [match["number"]] if quoted is None else tokens(_ESCAPE.sub(" ", quoted))
+    return found[:_MOST]
+
+
+def tokens(text: str) -> list[str]:
+    """The words of `text`, numbers without their sign: a literal has none."""
+    return [number[1] if (number := _NUMBER.fullmatch(word)) else word for word in text.split()]
+
+
+def bits(token: str) -> float:
+    """How unlikely it is to meet `token` in a program by chance, in bits: more for long words and long numbers.
+
+    Zeros at the end say little: round numbers are in many programs.
+    """
+    if not _NUMBER.fullmatch(token):
+        return min(4.0 * len(token), 40.0)
+    digits = token.replace(".", "").strip("0")[:30]
+    return math.log2(int(digits or 0) + 1) + math.log2(1 + len(token) - len(token.rstrip("0")))
