@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Connection, Select, func, select
+from sqlalchemy import ColumnElement, Connection, Select, Table, func, select
 
 from agnostics.store import schema
 from agnostics.store.store import Kind
@@ -80,6 +80,13 @@ class Filter:
             yield _done.task_id.in_(select(schema.task.c.id).where(schema.task.c.key == self.task))
         if self.kind is not None:
             yield _done.task_id.in_(select(schema.task.c.id).where(schema.task.c.kind == self.kind))
+
+    def of_view(self, view: Table) -> Iterator[ColumnElement[bool]]:
+        """What has to hold of the columns of a view, which names runs, phases, tasks and kinds in words."""
+        words = {"run": self.run, "phase": self.phase, "task": self.task, "kind": self.kind}
+        yield from (view.c[name] == word for name, word in words.items() if word is not None)
+        if self.steps is not None:
+            yield view.c.step.between(*self.steps)
 
 
 def completion_ids(connection: Connection, wanted: Filter, newest: int | None = None) -> Iterator[list[int]]:
