@@ -101,7 +101,7 @@ def test_without_pandas_or_polars_it_says_what_to_install(results: Results, monk
 
 
 def test_nothing_can_be_written(results: Results) -> None:
-    with pytest.raises(AgnosticsError, match="written to|read-only"), reading(results._engine) as connection:
+    with pytest.raises(AgnosticsError, match=r"written to|read-only"), reading(results._engine) as connection:
         connection.execute(delete(schema.run))
     with pytest.raises(UsageError, match=r"^SQL: "):
         list(results.query("delete from run"))
