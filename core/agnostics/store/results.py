@@ -13,6 +13,7 @@ from typing import Any, Self, TypeVar
 from sqlalchemy import URL, Connection, Engine, Table, event, select
 
 from agnostics.store import views
+from agnostics.store.accepted import AcceptedProgram, accepted_programs
 from agnostics.store.database import connect, parse_url, reading
 from agnostics.store.filters import Filter, RunFilter
 from agnostics.store.frames import Rows
@@ -124,6 +125,10 @@ class Results:
     def first_solved(self, run: str | None = None) -> Rows[FirstSolvedRow]:
         """When training first solved each task that it solved."""
         return self._view(views.first_solved, FirstSolvedRow, Filter(self._id(run)))
+
+    def accepted(self, run: str | None = None, *, phase: str | None = None) -> Rows[AcceptedProgram]:
+        """Every accepted program once for its task, with the task and its outputs: to look for cheats among them."""
+        return self._rows(partial(accepted_programs, wanted=Filter(self._id(run), phase)))
 
     def query(self, sql: str, *, seconds: float = 30.0) -> Rows[dict[str, Any]]:
         """The answer to your own SQL, one dictionary per row, within `seconds`.
