@@ -17,9 +17,9 @@ from agnostics.language import Language
 from agnostics.store import CompletionRecord, Store
 from agnostics.verification import Verdict
 
-QUESTIONS = re.findall(
-    r"```sql\n(.*?)```", (Path(__file__).parents[2] / "docs" / "results-database.md").read_text(), re.S
-)
+DOCUMENT = (Path(__file__).parents[2] / "docs" / "results-database.md").read_text()
+QUESTIONS = re.findall(r"```sql\n(.*?)```", DOCUMENT, re.S)
+HOW_THEY_FARED = next(sql for sql in QUESTIONS if sql.startswith("select verdict, count(*) from verification "))
 
 
 Agn = Callable[..., "Answer"]
@@ -66,7 +66,7 @@ def test_a_run_is_listed_shown_and_asked_about(agn: Agn, filled: tuple[str, str]
     shown = json.loads(agn("results", "show", "last", "--json", "--store", url).stdout)
     assert shown["verdicts"]["train"] == {"accepted": 1, "no_program": 1, "wrong_answer": 1}
     assert shown["curve"] == [{"step": 1, "programs": 3, "accepted": 1, "pass_rate": pytest.approx(1 / 3)}]
-    asked = agn("results", "--store", url, "query", "--json", QUESTIONS[0])
+    asked = agn("results", "--store", url, "query", "--json", HOW_THEY_FARED)
     rows = [json.loads(line) for line in asked.stdout.splitlines()]
     assert {row["verdict"]: row.get("count(*)", row.get("count")) for row in rows} == {
         "accepted": 3,
@@ -87,11 +87,20 @@ def test_tables_for_people_hold_the_same_and_hostile_text_does_nothing(agn: Agn,
 
 
 def test_every_question_of_the_documentation_has_an_answer(agn: Agn, filled: tuple[str, str]) -> None:
-    assert len(QUESTIONS) >= 5
+    assert len(QUESTIONS) >= 15
     for sql in QUESTIONS:
         answer = agn("results", "query", sql, "--json", "--store", filled[0])
         assert (answer.returncode, answer.stderr) == (0, ""), sql
         assert bool(answer.stdout) == ("having count(*) <> m.value" not in sql), sql
+
+
+def test_the_python_of_the_documentation_runs(filled: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    url, run = filled
+    (source,) = re.findall(r"```python\n(.*?)```", DOCUMENT, re.S)
+    exec(compile(source.replace('"runs.db"', repr(url)), "results-database.md", "exec"), {})
+    said = capsys.readouterr().out
+    assert run in said
+    assert "starter/1 print" in said
 
 
 def test_runs_are_listed_by_what_they_are(agn: Agn, filled: tuple[str, str]) -> None:

