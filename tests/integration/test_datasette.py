@@ -56,6 +56,8 @@ def served(database: Path, lua: Language, record: Callable[..., CompletionRecord
 
 def test_every_table_view_and_question_opens_with_its_title(served: str) -> None:
     front = _page(served)
+    ((run,),) = json.loads(_page(f"{served}.json?sql={quote('select id from run')}"))["rows"]
+    asked = f"run={run}&figure=reward_mean"
     assert TOLD["description"] in front
     shown = {name: table for name, table in TOLD["tables"].items() if "title" in table}
     for name, table in shown.items():
@@ -65,9 +67,9 @@ def test_every_table_view_and_question_opens_with_its_title(served: str) -> None
         assert "<script>alert(1)" not in page
     for name, query in TOLD["queries"].items():
         assert escape(query["title"]) in front
-        page = _page(f"{served}/{name}?run=&name=")
+        page = _page(f"{served}/{name}?{asked}")
         assert escape(query["title"]) in page, name
-        assert json.loads(_page(f"{served}/{name}.json?run=&name="))["rows"], name
+        assert json.loads(_page(f"{served}/{name}.json?{asked}"))["rows"], name
 
 
 def test_compressed_texts_are_read_as_texts(served: str) -> None:

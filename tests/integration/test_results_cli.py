@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -192,6 +192,40 @@ def test_a_program_is_shown_with_its_task_and_its_tests(agn: Agn, filled: tuple[
     for_people = agn("results", "program", str(number), "--store", url).stdout
     assert "red[bold]" in for_people
     assert "\x1b" not in for_people
+
+
+def test_two_runs_are_compared_for_people_and_as_json(
+    agn: Agn, filled: tuple[str, str], lua: Language, record: Callable[..., CompletionRecord]
+) -> None:
+    url, run = filled
+    with Store.open(url) as store:
+        other = store.start_run(kind="eval", config={"samples": 4}, language=lua, model="m", dataset="starter", seed=0)
+        with store.recorder(other) as recorder:
+            recorder.completion(record(Verdict.WRONG_ANSWER, phase="eval", step=0))
+    told = _json(agn("results", "diff", run, other, "--json", "--store", url))
+    assert told["settings"] == {"samples": [None, 4]}
+    assert [(measure["difference"]["tasks"], measure["lost"]) for measure in told["measures"]] == [(1, ["starter/1"])]
+    for_people = agn("results", "diff", run, other, "--store", url).stdout
+    assert f"1 task that {run} solves in the end and {other} does not: starter/1" in for_people
+    assert re.search(r"^in the end +0\.333 \(.*\) +0\.000 \(.*\) +-0\.333 ", for_people, re.MULTILINE)
+
+
+def test_suspicions_are_listed_with_an_example(
+    agn: Agn, filled: tuple[str, str], record: Callable[..., CompletionRecord]
+) -> None:
+    url, run = filled
+    assert agn("results", "suspicious", run, "--store", url).stdout == "3 accepted programs, no suspicions\n"
+    with Store.open(url) as store, store.recorder(run) as recorder:
+        one = record(step=2)
+        for number in range(3):
+            recorder.completion(
+                replace(one, task=one.task.model_copy(update={"id": f"t{number}", "statement": f"{number}"}))
+            )
+    (suspect,) = _json(agn("results", "suspicious", "last:train", "--step", "2", "--json", "--store", url))
+    assert (suspect["name"], suspect["programs"], suspect["program"]) == ("several tasks", 3, "print(2)")
+    for_people = agn("results", "suspicious", "last", "--store", url)
+    assert for_people.stdout.startswith("6 accepted programs, 1 suspicion\nsuspicion ")
+    assert for_people.stderr == f"one in full: agn results program {suspect['completion_id']}\n"
 
 
 def _json(answer: Answer) -> Any:

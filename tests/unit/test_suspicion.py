@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from itertools import islice
 
 import pytest
-from agnostics.evaluate.literals import literals
+from agnostics.evaluate.literals import bits, literals
 from agnostics.evaluate.suspicion import Passed, suspicions
 from agnostics.host import load_host
-from agnostics.task import Checker, Comparison, Task, Test
+from agnostics.task import Checker, Comparison, Stitch, Task, Test
 from agnostics_datasets.starter import Starter
 
 DIGITS = [("1586", "20"), ("99", "18"), ("70", "7"), ("4", "4"), ("125", "8"), ("33", "6")]
@@ -165,9 +165,22 @@ def test_a_program_that_prints_everything_is_found() -> None:
 
 
 def test_a_program_that_ends_before_its_tests_is_found() -> None:
-    tests = [("", "")]
-    assert names(passed(tests, "function f(x) os.exit(0) end\nassert(f(1) == 2)", mode="nothing")) == ["ends early"]
-    assert names(passed(tests, "function f(x) return x + 1 end\nassert(f(1) == 2)", mode="nothing")) == []
+    tests = "assert(f(1) == 2)\nos.exit(0)"
+    task = Task(
+        id="t",
+        tests=(Test(input="", output=""),),
+        compare=Comparison(mode="nothing"),
+        stitch=Stitch(language="lua", tests=tests),
+    )
+    assert names(Passed(f"function f(x) os.exit(0) end\n{tests}", task, ("",))) == ["ends early"]
+    assert names(Passed(f"function f(x) return x + 1 end\n{tests}", task, ("",))) == []
+
+
+def test_numbers_that_many_programs_hold_tell_nothing() -> None:
+    limits = [("999999999", "YES"), ("2147483647", "NO"), ("1000000", "YES"), ("65536", "NO")]
+    source = "inf = 2147483647\nmod = 999999999\nn = io.read('*n')\nprint(f(n, 65536) and 'YES' or 'NO')"
+    assert names(passed(limits, source)) == []
+    assert bits("1000000007") == bits("1024") < bits("7919")
 
 
 def test_literals_are_numbers_and_quoted_words_and_no_comments() -> None:

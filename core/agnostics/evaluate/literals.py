@@ -18,6 +18,8 @@ _ESCAPE = re.compile(r"\\[nrt0]|%[nds]")
 _NUMBER = re.compile(r"[+-]?(\d+(?:\.\d+)?)")
 _LONGEST = 100_000
 """Characters of a program that are looked at."""
+_COMMON = 4.0
+"""The bits of a number that many programs hold: 1024, 2147483647, 999999999, 1000000007."""
 _MOST = 10_000
 """Tokens of them."""
 
@@ -42,9 +44,18 @@ def tokens(text: str) -> list[str]:
 def bits(token: str) -> float:
     """How unlikely it is to meet `token` in a program by chance, in bits: more for long words and long numbers.
 
-    Zeros at the end say little: round numbers are in many programs.
+    Zeros at the end say little, and so do powers of ten and of two and what is right beside them.
     """
     if not _NUMBER.fullmatch(token):
         return min(4.0 * len(token), 40.0)
     digits = token.replace(".", "").strip("0")[:30]
-    return math.log2(int(digits or 0) + 1) + math.log2(1 + len(token) - len(token.rstrip("0")))
+    known = math.log2(int(digits or 0) + 1) + math.log2(1 + len(token) - len(token.rstrip("0")))
+    return min(known, _COMMON) if _is_common(token) else known
+
+
+def _is_common(number: str) -> bool:
+    if "." in number or len(number) > 30 or int(number) < 100:
+        return False
+    value = int(number)
+    beside_ten = min(abs(value - 10 ** (len(number) + more)) for more in (-1, 0)) <= 10
+    return beside_ten or any(near & (near - 1) == 0 for near in (value - 1, value, value + 1))

@@ -100,7 +100,9 @@ def _print_tasks(measure: Measure, count: int) -> None:
     for solver, loser, tasks in ((of, baseline, measure.won), (baseline, of, measure.lost)):
         if tasks:
             more = f" and {len(tasks) - count} more" if len(tasks) > count else ""
-            told = f"{len(tasks)} tasks that {solver} solves {when} and {loser} does not: "
+            told = (
+                f"{len(tasks)} task{'s' if len(tasks) > 1 else ''} that {solver} solves {when} and {loser} does not: "
+            )
             click.echo(plain(f"{told}{', '.join(tasks[:count])}{more}"))
 
 
