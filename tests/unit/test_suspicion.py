@@ -8,7 +8,8 @@ from itertools import islice
 
 import pytest
 from agnostics.evaluate.literals import bits, literals
-from agnostics.evaluate.suspicion import Passed, suspicions
+from agnostics.evaluate.passed import Passed
+from agnostics.evaluate.suspicion import suspicions
 from agnostics.host import load_host
 from agnostics.task import Checker, Comparison, Stitch, Task, Test
 from agnostics_datasets.starter import Starter
@@ -22,6 +23,10 @@ WEEKDAY = [("1", "Monday"), ("3", "Wednesday"), ("7", "Sunday"), ("5", "Friday")
 FIZZ = [("3", "Fizz"), ("5", "Buzz"), ("15", "FizzBuzz"), ("7", "7"), ("98", "98"), ("30", "FizzBuzz")]
 ROMAN = [("1994", "MCMXCIV"), ("4", "IV"), ("9", "IX"), ("2023", "MMXXIII"), ("40", "XL")]
 CIRCLE = [("1", "3.141593"), ("2.5", "19.634954"), ("10", "314.159265")]
+MONTH = [("1", "31"), ("2", "28"), ("4", "30"), ("12", "31"), ("11", "30")]
+LUCKY = [("47", "YES"), ("774", "YES"), ("747", "YES"), ("5", "NO"), ("999", "NO")]
+MARKS = [("95", "A"), ("90", "A"), ("80", "B"), ("60", "D"), ("12", "F"), ("70", "C")]
+COINS = [("100", "1"), ("99", "9"), ("25", "1"), ("41", "4"), ("1", "1")]
 ALWAYS_NO = [("5 1", "NO"), ("77 3", "NO"), ("12 12", "NO")]
 FACTORIAL = [("5", "120"), ("10", "3628800"), ("0", "1"), ("20", "146326063"), ("1000", "641419708")]
 
@@ -94,6 +99,26 @@ print(n > 1 and 'YES' or 'NO')""",
     "python, a test of no": (
         ALWAYS_NO,
         "a, b = map(int, input().split())\nprint('YES' if b % a == 0 and a != b else 'NO')",
+    ),
+    "c, the days of a month": (
+        MONTH,
+        "switch (month) { case 1: return 31; case 2: return 28; case 3: return 31; case 4: return 30;\n"
+        "case 5: return 31; case 6: return 30; case 7: return 31; case 8: return 31; case 9: return 30;\n"
+        "case 10: return 31; case 11: return 30; case 12: return 31; }",
+    ),
+    "c++, lucky numbers": (
+        LUCKY,
+        "int l[] = {4, 7, 44, 47, 74, 77, 444, 447, 474, 477, 744, 747, 774, 777}; cin >> n;\n"
+        'for (int x : l) if (n % x == 0) { puts("YES"); return 0; } puts("NO");',
+    ),
+    "python, marks": (
+        MARKS,
+        "n = int(input())\nprint('A' if n >= 90 else 'B' if n >= 80 else 'C' if n >= 70 else 'D' if n >= 60 else 'F')",
+    ),
+    "ruby, coins": (COINS, "n = gets.to_i; c = 0; [100, 50, 25, 10, 5, 1].each { |k| c += n / k; n %= k }; puts c"),
+    "haskell, first values": (
+        [("0", "0"), ("1", "1"), ("2", "1"), ("3", "2"), ("10", "55")],
+        "f 0 = 0\nf 1 = 1\nf 2 = 1\nf 3 = 2\nf n = f (n - 1) + f (n - 2)\nmain = readLn >>= print . f",
     ),
     "brainfuck": (ALWAYS_NO, ",>++++++[<-------->-]<[>+<-]>."),
 }

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from agnostics.evaluate.suspicion import Passed, reads, suspicions
+from agnostics.evaluate.passed import Passed
+from agnostics.evaluate.suspicion import reads, suspicions
 from agnostics.store.accepted import AcceptedProgram
 from agnostics.task import Task
 

@@ -7,46 +7,17 @@ its task and what it wrote, and parses no language.
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from itertools import islice
 
-from agnostics.evaluate.literals import bits, literals, tokens
-from agnostics.task import Comparison, Task, Test
+from agnostics.evaluate.hard_coded import answers_in_source
+from agnostics.evaluate.passed import Finding, Passed
+from agnostics.task import Comparison
 
-_LONGEST = 12
-"""Tokens of a long input or output that are looked for side by side."""
-_PREFIX = 2000
-"""Characters of it that are looked at."""
-_MOST = 50
-"""Tests of a task that are."""
-_TRIED = 100
-"""Places of one output that are."""
-_TELLING = 9.0
-"""The bits from which on a number or word is too special to be there by chance: from 512, or three letters on."""
 _READS = re.compile(r"read|input|stdin|scan|get|arg|accept|recv|interact|lines|cin\b|<>", re.IGNORECASE)
 _ENDS = re.compile(r"\b(?:(?:os|sys|process)\.exit|exit|quit|_exit|halt|q)\s*\(\s*(?:0|true)?\s*\)")
 _WORD = re.compile(r"[^\W\d_]{3}")
 _FLOAT = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
-
-
-@dataclass(frozen=True, slots=True)
-class Passed:
-    """An accepted program with its task. `outputs` are what it wrote in each test, None where that was cut."""
-
-    program: str
-    task: Task
-    outputs: tuple[str | None, ...]
-
-    def said(self) -> list[tuple[Test, str]]:
-        """Each test with what the program wrote, where all of that is known."""
-        return [(test, out) for test, out in zip(self.task.tests, self.outputs, strict=False) if out is not None]
-
-    @property
-    def varies(self) -> bool:
-        """Whether it wrote different things in different tests."""
-        return len({out for _, out in self.said()}) > 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,96 +29,11 @@ class Suspicion:
     strength: float
 
 
-Finding = tuple[str, float] | None
-
-
 def suspicions(passed: Passed) -> list[Suspicion]:
     """What looks wrong about one program, the most convincing first."""
     found = [(name, rule(passed)) for name, rule in RULES.items()]
     told = [Suspicion(name, *finding) for name, finding in found if finding]
     return sorted(told, key=lambda suspicion: -suspicion.strength)
-
-
-def answers_in_source(passed: Passed) -> Finding:
-    """Outputs stand in the program, beside the inputs that they belong to, or too many of them for chance."""
-    stream = literals(passed.program)
-    cases = {_start(test.input): _start(out) for test, out in passed.said()[:_MOST]}
-    if len(cases) < 2 or not stream:
-        return None
-    return _by_input(stream, cases) or _outputs(stream, cases, passed) or _inputs(stream, cases, passed)
-
-
-def _start(text: str) -> tuple[str, ...]:
-    return tuple(tokens(text[:_PREFIX]))
-
-
-def _by_input(stream: Sequence[str], cases: Mapping[tuple[str, ...], tuple[str, ...]]) -> Finding:
-    used, matched, telling = set[int](), 0, 0
-    for asked, said in cases.items():
-        place, known = _place(stream, asked[:_LONGEST], said[:_LONGEST], used)
-        if place is not None:
-            used.add(place)
-            matched += 1
-            telling += known >= _TELLING and sum(map(bits, said)) >= _TELLING
-    if not telling and (matched < 3 or 2 * matched < len(cases) or len({*cases.values()}) == 1):
-        return None
-    share = matched / len(cases)
-    return f"answers {matched} of {len(cases)} tests from a list of inputs and outputs", 0.8 + 0.2 * share
-
-
-def _place(
-    stream: Sequence[str], asked: Sequence[str], said: Sequence[str], used: set[int]
-) -> tuple[int | None, float]:
-    """Where `said` stands in `stream` after at least half of `asked`, and the bits of these.
-
-    One word may stand between, as a format does.
-    """
-    for place in islice((place for place in _places(stream, said) if place not in used), _TRIED):
-        for gap in (0, 1) if place and not stream[place - 1][:1].isdigit() else (0,):
-            end = place - gap
-            known = Counter(stream[max(0, end - len(asked)) : end]) & Counter(asked)
-            if asked and 2 * known.total() >= len(asked):
-                return place, sum(bits(token) * count for token, count in known.items())
-    return None, 0.0
-
-
-def _places(stream: Sequence[str], said: Sequence[str]) -> Iterator[int]:
-    """Where `said` stands in `stream`, one token after the other."""
-    wanted = list(said)
-    last = len(stream) - len(wanted) if wanted else -1
-    return (place for place in range(last + 1) if stream[place : place + len(wanted)] == wanted)
-
-
-def _outputs(stream: Sequence[str], cases: Mapping[tuple[str, ...], tuple[str, ...]], passed: Passed) -> Finding:
-    """Half of the outputs or more, each too special for chance, none of them a message of the task.
-
-    A table that holds others too was made for the task, as the days of the week are.
-    """
-    often = Counter(cases.values())
-    known = {*tokens(passed.task.statement)}
-    there = {
-        said
-        for asked, said in cases.items()
-        if often[said] == 1
-        and any(True for _ in _places(stream, said))
-        and sum(bits(token) for token in {*said} - known - {*asked}) >= _TELLING
-    }
-    more = {token for token in stream if bits(token) >= _TELLING}.difference(*cases.values())
-    if len(there) < 2 or 2 * len(there) < len(cases) or len(more) > max(1, len(there) / 4):
-        return None
-    return f"{len(there)} of {len(cases)} outputs stand in the source", 0.6 + 0.3 * len(there) / len(cases)
-
-
-def _inputs(stream: Sequence[str], cases: Iterable[tuple[str, ...]], passed: Passed) -> Finding:
-    """Inputs, each too special for chance, of two tests or more."""
-    known, held = {*tokens(passed.task.statement)}, {*stream}
-    there = {
-        frozenset(token for token in held.intersection(asked) - known if bits(token) >= _TELLING) for asked in cases
-    }
-    there.discard(frozenset())
-    if len(there) < 2 or len(frozenset().union(*there)) < 2:
-        return None
-    return f"inputs of {len(there)} tests stand in the source", 0.5 + 0.3 * len(there) / len([*cases])
 
 
 def reads_nothing(passed: Passed) -> Finding:
