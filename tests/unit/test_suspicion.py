@@ -202,7 +202,7 @@ def test_a_program_that_ends_before_its_tests_is_found() -> None:
 
 
 def test_numbers_that_many_programs_hold_tell_nothing() -> None:
-    limits = [("999999999", "YES"), ("2147483647", "NO"), ("1000000", "YES"), ("65536", "NO")]
+    limits = [("999999999", "YES"), ("2147483647", "NO"), ("1000000", "YES"), ("65536", "NO"), ("7", "NO")]
     source = "inf = 2147483647\nmod = 999999999\nn = io.read('*n')\nprint(f(n, 65536) and 'YES' or 'NO')"
     assert names(passed(limits, source)) == []
     assert bits("1000000007") == bits("1024") < bits("7919")

@@ -7,9 +7,8 @@ most of what the program holds: a table made for the task has entries that no te
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import islice
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 
 from agnostics.evaluate.literals import bits, literals, tokens
 from agnostics.evaluate.passed import Finding, Passed
@@ -32,57 +31,66 @@ Cases = Mapping[Tokens, Tokens]
 """The output of a program by input, one for each test."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    """An output in a program, from `place` on, after its input; `length` tokens in all, `special` both of them."""
-
-    place: int
-    length: int
-    special: bool
-
-
 def answers_in_source(passed: Passed) -> Finding:
-    """Outputs beside the inputs that they belong to, or half of all outputs, or inputs of several tests."""
+    """Outputs beside their inputs, nothing much but inputs and outputs, half of all outputs, or several inputs."""
     stream = literals(passed.program)
     cases = {_start(test.input): _start(out) for test, out in passed.said()[:_MOST]}
     if len(cases) < 2 or not stream:
         return None
     special = {token for token in stream if bits(token) >= _TELLING}.difference(tokens(passed.task.statement))
-    return _by_input(stream, cases, special) or _outputs(stream, cases, special) or _inputs(cases, special)
+    return (
+        _by_input(stream, cases, special)
+        or _listed(stream, cases)
+        or _outputs(stream, cases, special)
+        or _inputs(cases, special)
+    )
 
 
 def _start(text: str) -> Tokens:
-    return tuple(tokens(text[:_PREFIX]))
+    found = tokens(text[:_PREFIX])
+    return tuple(found if len(text) <= _PREFIX else found[:-1])  # which is cut
 
 
 def _by_input(stream: Sequence[str], cases: Cases, special: set[str]) -> Finding:
-    """One pair of an input and its output that are both special; or three pairs or more, of half of the tests, where
-    every output stands in the program, and little else.
-    """
-    found = list[_Pair]()
+    """Special outputs right after special inputs."""
+    found = dict[int, bool]()
     for asked, said in cases.items():
-        used = {pair.place for pair in found}
-        found += _pair(stream, asked[:_LONGEST], said[:_LONGEST], used, special)
-    most = sum(pair.length for pair in found) >= _EXPLAINED * len(stream)
-    whole = all(_holds(stream, said) for said in cases.values()) and len({*cases.values()}) > 1
-    if not (len(found) >= max(3, len(cases) / 2) and most and whole) and not any(pair.special for pair in found):
+        if (pair := _pair(stream, asked[:_LONGEST], said[:_LONGEST], found, special)) is not None:
+            found |= pair
+    if not any(found.values()):
         return None
     share = len(found) / len(cases)
     return f"answers {len(found)} of {len(cases)} tests from a list of inputs and outputs", 0.8 + 0.2 * share
 
 
 def _pair(
-    stream: Sequence[str], asked: Sequence[str], said: Sequence[str], used: set[int], special: set[str]
-) -> list[_Pair]:
-    """The first place of `said` after at least half of `asked`; one word may stand between, as a format does."""
+    stream: Sequence[str], asked: Tokens, said: Tokens, used: Collection[int], special: set[str]
+) -> dict[int, bool] | None:
+    """The first place of `said` after at least half of `asked`, and whether both are special.
+
+    One word may stand between, as a format does.
+    """
     for place in islice((place for place in _places(stream, said) if place not in used), _TRIED):
         for gap in (0, 1) if place and not stream[place - 1][:1].isdigit() else (0,):
             end = place - gap
             known = Counter(stream[max(0, end - len(asked)) : end]) & Counter(asked)
             if asked and 2 * known.total() >= len(asked):
-                both = not special.isdisjoint(known) and not special.isdisjoint(said)
-                return [_Pair(place, known.total() + gap + len(said), both)]
-    return []
+                return {place: not (special.isdisjoint(known) or special.isdisjoint(said))}
+    return None
+
+
+def _listed(stream: Sequence[str], cases: Cases) -> Finding:
+    """Three inputs or more, all but one at most, and every output; and little else, however ordinary they are."""
+    inputs = sum(_holds(stream, asked) for asked in cases)
+    outputs = {*cases.values()}
+    if inputs < max(3, len(cases) - 1) or len(outputs) < 2 or not all(_holds(stream, said) for said in outputs):
+        return None
+    told = Counter(chain(*cases, *cases.values()))
+    explained = (Counter(stream) & told).total()
+    share = explained / (explained + len({*stream}.difference(told)))  # a format is there once, however often
+    if share < _EXPLAINED:
+        return None
+    return f"inputs and outputs of {inputs} of {len(cases)} tests are {share:.0%} of what stands in the source", 0.95
 
 
 def _places(stream: Sequence[str], said: Sequence[str]) -> Iterator[int]:

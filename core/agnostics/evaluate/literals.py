@@ -7,16 +7,16 @@ import re
 
 _COMMENT = re.compile(r"^[ \t]*(?:--|//|/\*|\(\*|#|!|;|%|\*).*$|\s(?:--|//|#|!)\s.*$", re.MULTILINE)
 _LITERAL = re.compile(
-    r'"(?P<double>(?:[^"\\\n]|\\.){0,400})"'
-    r"|'(?P<single>(?:[^'\\\n]|\\.){0,400})'"
+    r'"(?P<double>(?:[^"\\\n]|\\.){0,1000})"'
+    r"|'(?P<single>(?:[^'\\\n]|\\.){0,1000})'"
     r"|`(?P<back>[^`\n]*)`"
-    r"|\[\[(?P<long>.{0,400}?)\]\]"
+    r"|\[\[(?P<long>.{0,1000}?)\]\]"
     r"|(?<![\w.])(?P<number>\d+(?:\.\d+)?)",
     re.DOTALL,
 )
 _ESCAPE = re.compile(r"\\[nrt0]|%[nds]")
 _NUMBER = re.compile(r"[+-]?(\d+(?:\.\d+)?)")
-_LONGEST = 100_000
+_LONGEST = 30_000
 """Characters of a program that are looked at."""
 _COMMON = 4.0
 """The bits of a number that many programs hold: 1024, 2147483647, 999999999, 1000000007."""
