@@ -6,7 +6,7 @@ import json
 import re
 import subprocess
 import sys
-import urllib.error
+import threading
 import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -46,17 +46,20 @@ def served(database: Path, lua: Language, record: Callable[..., CompletionRecord
             recorder.step(1, {"reward_mean": 0.5})
     command = [sys.executable, "-m", "datasette", "serve", str(database), "--plugins-dir", str(FOLDER), "-p", "0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        patience = threading.Timer(60, process.kill)
+        patience.start()
         try:
             assert process.stderr
             address = next(found[0] for line in process.stderr if (found := re.search(r"http://127\S+:\d+", line)))
             yield f"{address}/{database.stem}"
         finally:
+            patience.cancel()
             process.terminate()
 
 
 def test_every_table_view_and_question_opens_with_its_title(served: str) -> None:
     front = _page(served)
-    ((run,),) = json.loads(_page(f"{served}.json?sql={quote('select id from run')}"))["rows"]
+    ((run,),) = json.loads(_page(f"{served}.json?sql={quote('select max(id) from run')}"))["rows"]
     asked = f"run={run}&figure=reward_mean"
     assert TOLD["description"] in front
     shown = {name: table for name, table in TOLD["tables"].items() if "title" in table}
