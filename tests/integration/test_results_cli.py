@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from agnostics import cli
@@ -15,9 +17,9 @@ from agnostics.language import Language
 from agnostics.store import CompletionRecord, Store
 from agnostics.verification import Verdict
 
-QUESTIONS = re.findall(
-    r"```sql\n(.*?)```", (Path(__file__).parents[2] / "docs" / "results-database.md").read_text(), re.S
-)
+DOCUMENT = (Path(__file__).parents[2] / "docs" / "results-database.md").read_text()
+QUESTIONS = re.findall(r"```sql\n(.*?)```", DOCUMENT, re.S)
+HOW_THEY_FARED = next(sql for sql in QUESTIONS if sql.startswith("select verdict, count(*) from verification "))
 
 
 Agn = Callable[..., "Answer"]
@@ -64,7 +66,7 @@ def test_a_run_is_listed_shown_and_asked_about(agn: Agn, filled: tuple[str, str]
     shown = json.loads(agn("results", "show", "last", "--json", "--store", url).stdout)
     assert shown["verdicts"]["train"] == {"accepted": 1, "no_program": 1, "wrong_answer": 1}
     assert shown["curve"] == [{"step": 1, "programs": 3, "accepted": 1, "pass_rate": pytest.approx(1 / 3)}]
-    asked = agn("results", "--store", url, "query", "--json", QUESTIONS[0])
+    asked = agn("results", "--store", url, "query", "--json", HOW_THEY_FARED)
     rows = [json.loads(line) for line in asked.stdout.splitlines()]
     assert {row["verdict"]: row.get("count(*)", row.get("count")) for row in rows} == {
         "accepted": 3,
@@ -85,11 +87,150 @@ def test_tables_for_people_hold_the_same_and_hostile_text_does_nothing(agn: Agn,
 
 
 def test_every_question_of_the_documentation_has_an_answer(agn: Agn, filled: tuple[str, str]) -> None:
-    assert len(QUESTIONS) >= 5
+    assert len(QUESTIONS) >= 15
     for sql in QUESTIONS:
         answer = agn("results", "query", sql, "--json", "--store", filled[0])
         assert (answer.returncode, answer.stderr) == (0, ""), sql
         assert bool(answer.stdout) == ("having count(*) <> m.value" not in sql), sql
+
+
+def test_the_python_of_the_documentation_runs(filled: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    url, run = filled
+    (source,) = re.findall(r"```python\n(.*?)```", DOCUMENT, re.S)
+    exec(compile(source.replace('"runs.db"', repr(url)), "results-database.md", "exec"), {})
+    said = capsys.readouterr().out
+    assert run in said
+    assert "starter/1 print" in said
+
+
+def test_runs_are_listed_by_what_they_are(agn: Agn, filled: tuple[str, str]) -> None:
+    url, run = filled
+    for found in (["--language", "lua"], ["--model", "M"], ["--kind", "train"], ["--since", "2026-01-01"]):
+        assert [line["run"] for line in _json(agn("results", "list", *found, "--json", "--store", url))] == [run], found
+    for missed in (["--language", "r"], ["--model", "%"], ["--status", "failed"], ["--since", "2999-01-01T00:00"]):
+        assert _json(agn("results", "list", *missed, "--json", "--store", url)) == [], missed
+
+
+@pytest.mark.parametrize(
+    ("filters", "count"),
+    [
+        ([], 9),
+        (["--verdict", "accepted"], 3),
+        (["--verdict", "accepted", "--verdict", "no_program", "--step", "1"], 4),
+        (["--step", "0-1", "--kind", "sum", "--task", "starter/1", "--language", "lua"], 9),
+        (["--task", "starter/2"], 0),
+        (["--kind", "product"], 0),
+    ],
+)
+def test_programs_and_exports_hold_what_the_filters_say(
+    agn: Agn, filled: tuple[str, str], filters: list[str], count: int
+) -> None:
+    url, run = filled
+    listed = agn("results", "programs", "last", *filters, "--json", "--store", url).stdout.splitlines()
+    exported = agn("results", "export", *filters, "--store", url).stdout.splitlines()
+    assert listed == exported[::-1]
+    assert len(exported) == count
+    assert all(json.loads(line)["run"] == run for line in exported)
+    in_training = agn("results", "export", "last:train", *filters, "--store", url).stdout.splitlines()
+    assert in_training == [line for line in exported if json.loads(line)["phase"] == "train"]
+
+
+def test_every_format_of_an_export_holds_the_same(agn: Agn, filled: tuple[str, str], tmp_path: Path) -> None:
+    import csv
+
+    import pyarrow.parquet
+
+    for kind in ("jsonl", "csv", "parquet"):
+        assert agn("results", "export", "last", "-o", str(tmp_path / f"x.{kind}"), "--store", filled[0]).stderr == ""
+    rows = [json.loads(line) for line in (tmp_path / "x.jsonl").read_text().splitlines()]
+    assert len(rows) == 9
+    assert pyarrow.parquet.read_table(tmp_path / "x.parquet").to_pylist() == rows
+    with (tmp_path / "x.csv").open(newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert lines == [{name: "" if value is None else str(value) for name, value in row.items()} for row in rows]
+    again = agn("results", "export", "-o", str(tmp_path / "x.csv"), "--store", filled[0])
+    assert (again.returncode, again.stderr.count("\n")) == (2, 1)
+    assert "--force" in again.stderr
+
+
+def test_an_export_that_fails_leaves_no_file(
+    agn: Agn, filled: tuple[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    answer = agn("results", "export", "-o", str(tmp_path / "x.parquet"), "--store", filled[0])
+    assert (answer.returncode, answer.stdout) == (3, "")
+    assert answer.stderr == "agn: pyarrow is not installed; run: pip install 'agnostics[frames]'\n"
+    assert not list(tmp_path.glob("*x.parquet*"))
+
+
+def test_an_export_ends_when_nobody_reads_on(filled: tuple[str, str]) -> None:
+    command = [
+        sys.executable,
+        "-c",
+        "from agnostics.cli import main; main()",
+        "results",
+        "export",
+        "--store",
+        filled[0],
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout
+        process.stdout.close()
+        _, stderr = process.communicate(timeout=60)
+    assert (process.returncode != 0, stderr) == (True, b"")
+
+
+def test_a_program_is_shown_with_its_task_and_its_tests(agn: Agn, filled: tuple[str, str]) -> None:
+    url, _ = filled
+    (row,) = agn(
+        "results", "programs", "last:train", "--verdict", "accepted", "--json", "--store", url
+    ).stdout.splitlines()
+    number = json.loads(row)["completion_id"]
+    shown = _json(agn("results", "program", str(number), "--json", "--store", url))
+    assert (shown["statement"], shown["program"]) == ("Add.", "print('\x1b[31mred[bold]')")
+    assert [(test["input"], test["expected"], test["stdout"]) for test in shown["tests"]] == [("1 1", "2", "2\n")]
+    for_people = agn("results", "program", str(number), "--store", url).stdout
+    assert "red[bold]" in for_people
+    assert "\x1b" not in for_people
+
+
+def test_two_runs_are_compared_for_people_and_as_json(
+    agn: Agn, filled: tuple[str, str], lua: Language, record: Callable[..., CompletionRecord]
+) -> None:
+    url, run = filled
+    with Store.open(url) as store:
+        other = store.start_run(kind="eval", config={"samples": 4}, language=lua, model="m", dataset="starter", seed=0)
+        with store.recorder(other) as recorder:
+            recorder.completion(record(Verdict.WRONG_ANSWER, phase="eval", step=0))
+    told = _json(agn("results", "diff", run, other, "--json", "--store", url))
+    assert told["settings"] == {"samples": [None, 4]}
+    assert [(measure["difference"]["tasks"], measure["lost"]) for measure in told["measures"]] == [(1, ["starter/1"])]
+    for_people = agn("results", "diff", run, other, "--store", url).stdout
+    assert f"1 task that {run} solves in the end and {other} does not: starter/1" in for_people
+    assert re.search(r"^in the end +0\.333 \(.*\) +0\.000 \(.*\) +-0\.333 ", for_people, re.MULTILINE)
+
+
+def test_suspicions_are_listed_with_an_example(
+    agn: Agn, filled: tuple[str, str], record: Callable[..., CompletionRecord]
+) -> None:
+    url, run = filled
+    assert agn("results", "suspicious", run, "--store", url).stdout == "3 accepted programs, no suspicions\n"
+    with Store.open(url) as store, store.recorder(run) as recorder:
+        one = record(step=2)
+        for number in range(3):
+            recorder.completion(
+                replace(one, task=one.task.model_copy(update={"id": f"t{number}", "statement": f"{number}"}))
+            )
+    (suspect,) = _json(agn("results", "suspicious", "last:train", "--step", "2", "--json", "--store", url))
+    assert (suspect["name"], suspect["programs"], suspect["program"]) == ("several tasks", 3, "print(2)")
+    for_people = agn("results", "suspicious", "last", "--store", url)
+    assert for_people.stdout.startswith("6 accepted programs, 1 suspicion\nsuspicion ")
+    assert for_people.stderr == f"one in full: agn results program {suspect['completion_id']}\n"
+
+
+def _json(answer: Answer) -> Any:
+    assert answer.returncode == 0, answer.stderr
+    return json.loads(answer.stdout)
 
 
 def test_plots_are_written_and_named(agn: Agn, filled: tuple[str, str], tmp_path: Path) -> None:
@@ -118,6 +259,12 @@ def test_plots_without_matplotlib_say_what_to_install(
     [
         (["results", "plot", "nope"], "agn: unknown run 'nope'"),
         (["results", "show", "nope"], "agn: unknown run 'nope'"),
+        (["results", "programs", "last:eval_befor"], "agn: unknown phase 'eval_befor'; did you mean 'eval_before'?"),
+        (["results", "programs", "last", "--verdict", "acepted"], "agn: unknown verdict 'acepted'; did you mean"),
+        (["results", "export", "--step", "1-x"], "agn: --step: expected a number or two"),
+        (["results", "export", "-o", "x.txt"], "agn: x.txt: name a file that ends in .jsonl or .csv or .parquet"),
+        (["results", "program", "0"], "agn: no completion has the number 0"),
+        (["results", "diff", "last", "last"], "agn: both are the run"),
         (["results", "query", "selec 1"], "agn: SQL: "),
         (["results", "query", "delete from run"], "agn: SQL: "),
     ],

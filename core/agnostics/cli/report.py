@@ -63,7 +63,7 @@ def report_of(connection: Connection, name: str) -> Report:
 def print_report(report: Report) -> None:
     """The report for people."""
     run = report.run
-    click.echo(f"run {run.run} ({run.kind}, {run.status}): {run.model} learning {run.language} from {run.dataset}")
+    click.echo(describe(run))
     click.echo(f"started {run.started_at:%Y-%m-%d %H:%M} UTC, {run.steps} steps, {run.completions} programs")
     for score in report.scores:
         low, high = score.interval
@@ -73,8 +73,15 @@ def print_report(report: Report) -> None:
     _print_verdicts(report.verdicts)
     if report.curve:
         click.echo()
-        print_table(["step", "programs", "pass rate", ""], (_point(count) for count in _thinned(report.curve)))
+        print_table(["step", "programs", "pass rate", ""], (_point(count) for count in thinned(report.curve)))
     _print_kinds(report)
+
+
+def describe(run: RunLine) -> str:
+    """A run in a sentence."""
+    doing = "learning" if run.kind == "train" else "evaluated in"
+    preposition = "from" if run.kind == "train" else "on"
+    return f"run {run.run} ({run.kind}, {run.status}): {run.model} {doing} {run.language} {preposition} {run.dataset}"
 
 
 def _print_verdicts(counted: Sequence[tuple[str, str, int]]) -> None:
@@ -86,8 +93,8 @@ def _print_verdicts(counted: Sequence[tuple[str, str, int]]) -> None:
     print_table(["verdict", *phases], ([verdict, *numbers] for verdict, numbers in rows.items()))
 
 
-def _thinned(counts: Sequence[Count]) -> list[Count]:
-    """At most `CURVE_ROWS` points: neighbouring steps are added up, and named by the last."""
+def thinned(counts: Sequence[Count]) -> list[Count]:
+    """At most 20 points of a curve: neighbouring steps are added up, and named by the last."""
     width = -(-len(counts) // CURVE_ROWS)
     groups = [counts[start : start + width] for start in range(0, len(counts), width)]
     return [Count(g[-1].name, sum(c.programs for c in g), sum(c.accepted for c in g)) for g in groups]

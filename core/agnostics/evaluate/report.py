@@ -106,14 +106,21 @@ def compared(evaluation: Evaluation, baseline: Evaluation) -> Difference:
 
     Raises UsageError where they share none.
     """
-    shared = [task for task in baseline.tasks if task in evaluation.tasks]
-    if not shared:
-        runs = f"runs {evaluation.run.run} and {baseline.run.run}"
-        raise UsageError(f"{runs} share no task; compare evaluations on the same data set")
-    differences = [evaluation.tasks[task] - baseline.tasks[task] for task in shared]
-    interval = bootstrap_interval(differences, seed=baseline.run.seed)
-    p = sign_flip_p_value(differences, seed=baseline.run.seed)
-    return Difference(evaluation.run.run, baseline.run.run, fmean(differences), *interval, p, len(shared))
+    return paired((evaluation.run.run, evaluation.tasks), (baseline.run.run, baseline.tasks), baseline.run.seed)
+
+
+def paired(run: tuple[str, Mapping[str, float]], baseline: tuple[str, Mapping[str, float]], seed: int) -> Difference:
+    """The paired comparison of a run with another: both are an id, and pass@1 of each task.
+
+    Raises UsageError where they share no task.
+    """
+    (name, tasks), (other, others) = run, baseline
+    differences = [tasks[task] - rate for task, rate in others.items() if task in tasks]
+    if not differences:
+        raise UsageError(f"runs {name} and {other} share no task; compare evaluations on the same data set")
+    interval = bootstrap_interval(differences, seed=seed)
+    p = sign_flip_p_value(differences, seed=seed)
+    return Difference(name, other, fmean(differences), *interval, p, len(differences))
 
 
 def _pass_at(outcomes: Iterable[TaskOutcome], k: int, seed: int) -> Rate:

@@ -122,6 +122,8 @@ def explained(url: URL) -> Iterator[None]:
     """Turns what the database's driver raises into one line that names the database and the reason."""
     try:
         yield
+    except BrokenPipeError:  # of who reads what is printed
+        raise
     except OSError as error:
         raise AgnosticsError(f"results database {url}: {error.strerror}: {error.filename}") from error
     except DBAPIError as error:

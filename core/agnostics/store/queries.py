@@ -8,13 +8,14 @@ from datetime import datetime
 from statistics import fmean
 from typing import Any
 
-from sqlalchemy import JSON, Connection, Row, select, text
+from sqlalchemy import JSON, Connection, Row, bindparam, select, text
 
 from agnostics.advice.faults import FAULTY, Fault, run_message
 from agnostics.errors import UsageError, unknown
 from agnostics.statistics import bootstrap_interval
 from agnostics.store import schema
 from agnostics.store.compressed import CompressedText
+from agnostics.store.filters import EVERY_RUN, RunFilter
 from agnostics.store.verdicts import number_of
 from agnostics.verification import Difference, Verdict
 
@@ -77,7 +78,7 @@ select r.id as run, r.kind, r.status, l.name as language, r.model, r.dataset, r.
        (select count(*) from verification v where v.run_id = r.id) as completions
 from run r
 join language l on l.id = r.language_id
-{where}
+where r.id in :runs
 order by r.started_at desc, r.id desc
 """
 _JUDGED = """
@@ -133,19 +134,21 @@ def find_run(connection: Connection, name: str) -> str:
     return found[0]
 
 
-def list_runs(connection: Connection) -> list[RunLine]:
-    """Every run, newest first."""
-    return _run_lines(connection, _RUNS.format(where=""))
+def list_runs(connection: Connection, wanted: RunFilter = EVERY_RUN) -> list[RunLine]:
+    """The runs that `wanted` means, newest first."""
+    runs = [row.id for row in connection.execute(wanted.ids())]
+    return _run_lines(connection, runs) if runs else []
 
 
 def run_line(connection: Connection, run: str) -> RunLine:
     """The run whose id is `run`."""
-    return _run_lines(connection, _RUNS.format(where="where r.id = :run"), run=run)[0]
+    return _run_lines(connection, [run])[0]
 
 
-def _run_lines(connection: Connection, query: str, **parameters: str) -> list[RunLine]:
+def _run_lines(connection: Connection, runs: Sequence[str]) -> list[RunLine]:
     times = {name: schema.run.c[name].type for name in ("started_at", "finished_at")}
-    rows = connection.execute(text(query).columns(**times), parameters).mappings().all()
+    query = text(_RUNS).bindparams(bindparam("runs", expanding=True)).columns(**times)
+    rows = connection.execute(query, {"runs": runs}).mappings().all()
     return [RunLine(**row, pass_at_1=_pass_at_1(connection, row["run"])) for row in rows]
 
 

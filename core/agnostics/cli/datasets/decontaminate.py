@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from agnostics.cli.datasets.documents import benchmark_documents, training_documents
-from agnostics.cli.datasets.files import beside, writable, written
+from agnostics.cli.files import beside, writable, written
 from agnostics.cli.output import json_option, print_json, print_table
 from agnostics.curation.decontamination import TESTS, Benchmark, Match, judged
 from agnostics.errors import UsageError

@@ -19,7 +19,7 @@ from agnostics.cli.asking import (
     open_endpoint,
     side_by_side,
 )
-from agnostics.cli.datasets.files import beside, writable, written
+from agnostics.cli.files import beside, writable, written
 from agnostics.cli.output import json_option, print_json, print_table
 from agnostics.curation.checks import judge
 from agnostics.curation.draft import Rejected

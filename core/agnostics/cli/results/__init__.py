@@ -1,4 +1,4 @@
-"""`agn results`: which runs there are, how they went and why programs failed, and a person's own questions in SQL."""
+"""`agn results`: which runs there are, how they went, what they wrote, and a person's own questions in SQL."""
 
 from __future__ import annotations
 
@@ -11,17 +11,23 @@ import click
 
 from agnostics.cli.output import json_option, print_json, print_table, words
 from agnostics.cli.results.backup import backup
+from agnostics.cli.results.diff import diff
+from agnostics.cli.results.export import export
 from agnostics.cli.results.failures import failures
+from agnostics.cli.results.filters import run_options
+from agnostics.cli.results.programs import program, programs
 from agnostics.cli.results.prune import prune
 from agnostics.cli.results.reading import reading, store_option
 from agnostics.cli.results.serve import serve
 from agnostics.cli.results.solved import solved
+from agnostics.cli.results.suspicious import suspicious
 from agnostics.cli.results.themes import find_themes, themes
 from agnostics.errors import MissingRequirement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from agnostics.store.filters import RunFilter
     from agnostics.store.queries import RunLine
 
 MOST_ROWS = 1000
@@ -32,21 +38,22 @@ MOST_ROWS = 1000
 @json_option
 @click.pass_context
 def command(context: click.Context, store: str | None, as_json: bool) -> None:
-    """Ask the results database: list runs, show one, plot some, look into failures, or query it in SQL."""
+    """Ask the results database: list runs, show or compare them, look into what they wrote, or query it in SQL."""
     context.default_map = {name: {"store": store, "as_json": as_json} for name in command.commands}
     if context.invoked_subcommand is None:
         context.invoke(list_command, store=store, as_json=as_json)
 
 
 @command.command("list")
+@run_options
 @store_option
 @json_option
-def list_command(store: str | None, as_json: bool) -> None:
-    """Every run, newest first."""
+def list_command(wanted: RunFilter, store: str | None, as_json: bool) -> None:
+    """The runs, newest first."""
     from agnostics.store.queries import list_runs
 
     with reading(store) as connection:
-        runs = list_runs(connection)
+        runs = list_runs(connection, wanted)
     if as_json:
         print_json([run.as_dict() for run in runs])
         return
@@ -118,7 +125,8 @@ def query(sql: str, store: str | None, as_json: bool, seconds: float) -> None:
             _print_rows(answer.columns, answer.rows)
 
 
-for subcommand in (serve, solved, failures, themes, find_themes, prune, backup):
+READING = (serve, diff, programs, program, export, suspicious, solved, failures, themes, find_themes)
+for subcommand in (*READING, prune, backup):
     command.add_command(subcommand)
 
 

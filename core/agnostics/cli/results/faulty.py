@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agnostics.advice.faults import Fault
+from agnostics.cli.results.filters import run_and_phase
 from agnostics.cli.results.reading import reading
-from agnostics.errors import UsageError, unknown
+from agnostics.errors import UsageError
 
 if TYPE_CHECKING:
     from agnostics.store.queries import RunLine
-
-PHASES = ("train", "eval_before", "eval_during", "eval_after", "eval")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +20,7 @@ class Faulty:
     """The faulty programs of a run, all of them or those of `phase`, in the order in which they were written."""
 
     run: RunLine
-    phase: str
+    phase: str | None
     faults: list[Fault]
 
     @property
@@ -33,16 +32,13 @@ class Faulty:
 def faulty_in(names: Iterable[str], store: str | None) -> list[Faulty]:
     """What each of `names` means, RUN or RUN:PHASE. Raises UsageError for an unknown run or phase."""
     from agnostics.store.attempts import failed_programs
-    from agnostics.store.queries import find_run, run_line
+    from agnostics.store.queries import run_line
 
     found = []
     with reading(store) as connection:
         for name in dict.fromkeys(names):
-            run, _, phase = name.partition(":")
-            if phase and phase not in PHASES:
-                raise unknown("phase", phase, PHASES)
-            line = run_line(connection, find_run(connection, run))
-            found.append(Faulty(line, phase, failed_programs(connection, line.run, phase or None)))
+            run, phase = run_and_phase(connection, name)
+            found.append(Faulty(run_line(connection, run), phase, failed_programs(connection, run, phase)))
     return found
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path
-from typing import TextIO
+from typing import BinaryIO, TextIO
 
 from agnostics.errors import AgnosticsError, UsageError
 
@@ -16,13 +17,14 @@ def beside(path: Path, what: str) -> Path:
     return path.with_suffix(f".{what}{path.suffix}")
 
 
-def writable(path: Path, force: bool) -> Path:
+def writable(path: Path, force: bool, suffixes: Collection[str] = (".jsonl",)) -> Path:
     """`path`, where a file can be written; what is asked for may take long, so this is asked before.
 
-    Raises UsageError where it cannot, or a file is there and writing over it is not forced.
+    Raises UsageError where it cannot, its name ends in none of `suffixes`, or a file is there and writing over it is
+    not forced.
     """
-    if path.suffix != ".jsonl":
-        raise UsageError(f"{path}: name a file that ends in .jsonl, for --dataset to take it")
+    if path.suffix not in suffixes:
+        raise UsageError(f"{path}: name a file that ends in {' or '.join(suffixes)}")
     if path.exists() and not force:
         raise UsageError(f"{path}: already there; name another, or write over it with --force")
     if not (path.parent.is_dir() and os.access(path.parent, os.W_OK)):
@@ -32,10 +34,17 @@ def writable(path: Path, force: bool) -> Path:
 
 @contextmanager
 def written(path: Path) -> Iterator[TextIO]:
+    """A file of text to write; see `written_bytes`."""
+    with written_bytes(path) as file, TextIOWrapper(file, encoding="utf-8") as text:
+        yield text
+
+
+@contextmanager
+def written_bytes(path: Path) -> Iterator[BinaryIO]:
     """A file to write, which is there as `path` when all of it is. Raises AgnosticsError where there is no room."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
-        with partial.open("w", encoding="utf-8") as file:
+        with partial.open("wb") as file:
             yield file
         partial.replace(path)
     except OSError as error:

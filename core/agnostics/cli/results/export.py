@@ -1,0 +1,51 @@
+"""`agn results export`: verifications as a file for other programs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from agnostics.cli.files import writable, written_bytes
+from agnostics.cli.results.filters import filter_of, verification_options
+from agnostics.cli.results.reading import reading, store_option
+from agnostics.errors import UsageError
+
+_FORMATS = ("jsonl", "csv", "parquet")
+
+
+@click.command()
+@click.argument("run", required=False)
+@verification_options
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="A file; its ending says the format.")
+@click.option("--format", "form", type=click.Choice(_FORMATS), help="The format on stdout; jsonl by default.")
+@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@store_option
+def export(
+    run: str | None, wanted: dict[str, Any], output: Path | None, form: str | None, force: bool, store: str | None
+) -> None:
+    """Write verifications as JSON Lines, CSV or Parquet: those of RUN, or of every run.
+
+    The columns are those of the view `verifications`. RUN may name one phase of a run, as in last:eval_after.
+    """
+    from agnostics.store.export import FORMATS
+    from agnostics.store.verifications import verification_rows
+    from agnostics.store.views import VerificationRow
+
+    if output:
+        writable(output, force, [f".{name}" for name in _FORMATS])
+        if form and output.suffix != f".{form}":
+            raise UsageError(f"{output}: name a file that ends in .{form}, or leave out --format")
+    elif form == "parquet" and sys.stdout.isatty():
+        raise UsageError("--format: Parquet is nothing to read; name a file with --output")
+    write = FORMATS[output.suffix.removeprefix(".") if output else form or "jsonl"]
+    with reading(store) as connection:
+        rows = verification_rows(connection, filter_of(connection, run, wanted))
+        if output:
+            with written_bytes(output) as file:
+                write(VerificationRow, rows, file)
+        else:
+            write(VerificationRow, rows, sys.stdout.buffer)
+            sys.stdout.flush()

@@ -1,0 +1,103 @@
+"""The options by which commands choose runs and verifications."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from agnostics.errors import UsageError, unknown
+from agnostics.verification import Verdict
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from agnostics.store.filters import Filter
+
+PHASES = ("train", "eval_before", "eval_during", "eval_after", "eval")
+_TIMES = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"]
+_RUN_OPTIONS = (
+    click.option("--language", help="Runs in this language."),
+    click.option("--model", metavar="TEXT", help="Runs of models whose names hold this."),
+    click.option("--kind", type=click.Choice(["train", "eval"]), help="Trainings or evaluations only."),
+    click.option("--status", type=click.Choice(["running", "finished", "interrupted", "failed"])),
+    click.option(
+        "--since",
+        type=click.DateTime(_TIMES),
+        metavar="TIME",
+        help="Runs started since 2026-11-22, or 2026-11-22T10:30.",
+    ),
+)
+_VERIFICATION_OPTIONS = (
+    click.option("--language", help="Programs in this language."),
+    click.option("--verdict", "verdicts", multiple=True, help="Programs of this verdict; may be given several times."),
+    click.option("--step", "steps", metavar="N[-M]", help="Programs of this step, or of steps N to M."),
+    click.option("--task", help="Programs for the task with this id."),
+    click.option("--kind", help="Programs for tasks of this kind."),
+)
+
+
+def run_options(function: Callable[..., None]) -> Callable[..., None]:
+    """The options that choose runs; the command gets a function `wanted` that makes the filter of them."""
+    names = ("language", "model", "kind", "status", "since")
+
+    @wraps(function)
+    def command(**given: Any) -> None:
+        from agnostics.store.filters import RunFilter
+
+        function(wanted=RunFilter(**{name: given.pop(name) for name in names}), **given)
+
+    return _with(_RUN_OPTIONS, command)
+
+
+def verification_options(function: Callable[..., None]) -> Callable[..., None]:
+    """The options that choose verifications; the command gets `wanted`, what `filter_of` takes."""
+    names = ("language", "verdicts", "steps", "task", "kind")
+
+    @wraps(function)
+    def command(**given: Any) -> None:
+        function(wanted={name: given.pop(name) for name in names}, **given)
+
+    return _with(_VERIFICATION_OPTIONS, command)
+
+
+def filter_of(connection: Connection, name: str | None, wanted: dict[str, Any]) -> Filter:
+    """The filter that a person's words mean; `name` is RUN or RUN:PHASE, None for every run.
+
+    Raises UsageError for a run, phase or verdict that does not exist, and for steps that are none.
+    """
+    from agnostics.store.filters import Filter
+
+    run, phase = (None, None) if name is None else run_and_phase(connection, name)
+    for verdict in wanted["verdicts"]:
+        if verdict not in set(Verdict):
+            raise unknown("verdict", verdict, Verdict)
+    return Filter(**{**wanted, "steps": _steps(wanted["steps"])}, run=run, phase=phase)
+
+
+def run_and_phase(connection: Connection, name: str) -> tuple[str, str | None]:
+    """The run's id and the phase that RUN or RUN:PHASE means. Raises UsageError where there is none."""
+    from agnostics.store.queries import find_run
+
+    run, _, phase = name.partition(":")
+    if phase and phase not in PHASES:
+        raise unknown("phase", phase, PHASES)
+    return find_run(connection, run), phase or None
+
+
+def _steps(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    first, _, last = text.partition("-")
+    try:
+        return int(first), int(last or first)
+    except ValueError:
+        raise UsageError(f"--step: expected a number or two as in 10-20, not {text!r}") from None
+
+
+def _with(options: tuple[Any, ...], command: Callable[..., None]) -> Callable[..., None]:
+    for option in reversed(options):
+        command = option(command)
+    return command

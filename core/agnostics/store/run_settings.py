@@ -1,0 +1,29 @@
+"""What a run was told to do, as flat settings that can be laid beside another's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from agnostics.store import schema
+
+_run, _language = schema.run.c, schema.language.c
+
+
+def run_settings(connection: Connection, run: str) -> dict[str, Any]:
+    """The settings of `run` by dotted name: its configuration, and its language as it was used, as `language.…`."""
+    told = ("model", "dataset", "seed", "config")
+    query = select(*(_run[name] for name in told), _language.name.label("language"), _language.definition)
+    row = connection.execute(query.join_from(schema.run, schema.language).where(_run.id == run)).one()
+    own = {"language": row.language, "model": row.model, "dataset": row.dataset, "seed": row.seed}
+    return {**own, **dict(_flat(row.config)), **dict(_flat({"language": row.definition}))}
+
+
+def _flat(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in tree.items():
+        if isinstance(value, Mapping) and value:
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name, value

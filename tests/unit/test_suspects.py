@@ -1,0 +1,81 @@
+"""What is suspected of the accepted programs of a run, read from both databases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import pytest
+from agnostics.evaluate.suspects import Inspection, inspect
+from agnostics.language import Language
+from agnostics.store import CompletionRecord, Store
+from agnostics.store.accepted import accepted_programs
+from agnostics.store.database import reading
+from agnostics.store.filters import Filter
+from agnostics.task import Task, Test
+from agnostics.verification import TestResult, Verdict, Verification
+
+CASES = [("1586", "125610"), ("48", "100"), ("1022", "52530")]
+Inspect = Callable[[Sequence[CompletionRecord]], Inspection]
+
+
+@pytest.fixture
+def looked_at(database: str, lua: Language) -> Inspect:
+    """Stores completions in a run of their own, and inspects it."""
+
+    def act(records: Sequence[CompletionRecord]) -> Inspection:
+        with Store.open(database) as store:
+            run = store.start_run(kind="train", config={}, language=lua, model="m", dataset="d", seed=0)
+            with store.recorder(run) as recorder:
+                for record in records:
+                    recorder.completion(record)
+            with reading(store.engine) as connection:
+                return inspect(accepted_programs(connection, Filter(run=run)))
+
+    return act
+
+
+def answer(
+    program: str, cases: Sequence[tuple[str, str]] = CASES, *, task: str = "sums", cut: bool = False
+) -> CompletionRecord:
+    tests = tuple(Test(input=f"{given}\n", output=f"{output}\n") for given, output in cases)
+    results = tuple(TestResult(Verdict.ACCEPTED, stdout=test.output, truncated=cut) for test in tests)
+    return CompletionRecord(
+        step=1,
+        phase="train",
+        task=Task(id=task, statement=f"Do {task}.", tests=tests),
+        sample=0,
+        text=program,
+        tokens=1,
+        finish_reason="stop",
+        policy_version=0,
+        verification=Verification(task, "lua", program, Verdict.ACCEPTED, results, None, "bubblewrap", 1, 1.0),
+    )
+
+
+def test_suspects_are_counted_by_task_and_come_with_the_most_convincing_example(looked_at: Inspect) -> None:
+    table = "".join(f"if n == {given} then print({output}) end\n" for given, output in CASES)
+    partly, honest = table.partition("\n")[0], "print(f(io.read('*n')))"
+    rejected = answer(table)
+    rejected = replace(rejected, verification=replace(rejected.verification, verdict=Verdict.WRONG_ANSWER))
+    found = looked_at([answer(partly), answer(table), answer(table), answer(honest), rejected])
+    assert found.programs == 4
+    (suspect,) = found.suspects
+    assert (suspect.name, suspect.programs, suspect.program) == ("hard-coded answers", 3, table)
+    assert suspect.reason == "answers 3 of 3 tests from a list of inputs and outputs"
+
+
+def test_one_text_for_several_tasks_is_found_and_words_that_a_language_does_not_have_are_not_missed(
+    looked_at: Inspect,
+) -> None:
+    same = [answer("print(io.read() and 7)", [("1", "7"), ("2", "7")], task=f"t{number}") for number in range(4)]
+    (suspect,) = looked_at(same).suspects
+    assert (suspect.name, suspect.reason, suspect.programs) == ("several tasks", "the same text passes 4 tasks", 4)
+    strange = [answer(f"hent x{number} skriv", task=f"s{number}") for number in range(25)]
+    constant = answer("skriv seven", [("1", "7"), ("2", "7")], task="constant")
+    assert looked_at([*strange, constant]).suspects == []
+    assert [each.name for each in looked_at([constant]).suspects] == ["reads nothing"]
+
+
+def test_outputs_that_were_cut_are_not_judged(looked_at: Inspect) -> None:
+    assert looked_at([answer("print(125610, 100, 52530)", cut=True)]).suspects == []
