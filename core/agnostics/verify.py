@@ -89,7 +89,7 @@ class Verifier:
         elif answer.compile and answer.compile.verdict is not Verdict.ACCEPTED:
             request.conclude(Verdict.COMPILE_ERROR, request.all_skipped())
         elif checker is None:
-            request.conclude_by([result_of(outcome) for outcome in answer.tests])
+            request.conclude_by([_judged(request.task, result_of(outcome)) for outcome in answer.tests])
         else:
             self._check(request, *checker, [])
 
@@ -169,6 +169,14 @@ class _Request:
                 error=answer.error or self.error,
             )
         )
+
+
+def _judged(task: Task, result: TestResult) -> TestResult:
+    """The result of a test, where what was printed beside the exit status counts as well."""
+    stitch, ended_well = task.stitch, result.verdict is Verdict.ACCEPTED
+    if stitch and ended_well and not stitch.passes(result.stdout, result.stderr):
+        return replace(result, verdict=Verdict.WRONG_ANSWER)
+    return result
 
 
 def _decision(answer: Answer) -> tuple[Verdict, str | None]:

@@ -136,12 +136,52 @@ def test_training_on_a_benchmark_is_refused_with_the_reason(name: str) -> None:
         check_names(RunConfig(dataset=f"{name}:anything.jsonl"), load_host())
 
 
-def test_problems_that_are_judged_by_what_is_printed_are_refused(tmp_path: Path) -> None:
-    record = {"name": "HumanEval_0_f", "language": "rkt", "prompt": "", "tests": "", "stop_tokens": []}
-    path = tmp_path / "humaneval-rkt.jsonl"
-    path.write_text(json.dumps(record) + "\n")
-    with pytest.raises(UsageError, match=r"humaneval-rkt.jsonl:1: MultiPL-E judges 'rkt' by what programs print"):
-        list(MultiplE().tasks("test", source=str(path)))
+PERL = {
+    "name": "HumanEval_0_inc",
+    "language": "pl",
+    "prompt": "sub inc {\n    my($x) = @_;\n",
+    "tests": """use Test::Deep;
+
+
+sub testhumaneval {
+    my $candidate = \\&inc;
+        if(eq_deeply($candidate->(1),2)) {
+        print "ok!" }else{
+        exit 1;
+        }
+}
+
+testhumaneval();""",
+    "stop_tokens": ["\nsub", "\n#", "\n\n"],
+}
+PERL_COMPLETIONS = {
+    "    return $x + 1;\n}\nsub more": True,
+    "    warn 'odd'; return $x + 1;\n}": True,
+    "    return $x;\n}": False,
+    "    print 'no ERROR'; return $x + 1;\n}": False,
+    "    warn 'ERROR'; return $x + 1;\n}": False,
+    "    return $x +": False,
+}
+
+
+def _passes_in_perl_as_multipl_e_has_it(program: str) -> bool:
+    """`eval_pl.py` of MultiPL-E."""
+    ran = subprocess.run(["perl", "-"], input=program, text=True, capture_output=True, timeout=30, check=False)
+    return ran.returncode == 0 and "ERROR" not in ran.stdout and "ERROR" not in ran.stderr
+
+
+def test_perl_is_judged_by_what_it_prints_too(bubblewrap: Verifier, tmp_path: Path) -> None:
+    if subprocess.run(["perl", "-MTest::Deep", "-e", "1"], capture_output=True, timeout=30, check=False).returncode:
+        pytest.skip("no Perl with Test::Deep here: apt-get install libtest-deep-perl")
+    path = tmp_path / "humaneval-pl.jsonl"
+    path.write_text(json.dumps(PERL) + "\n")
+    (task,) = MultiplE().tasks("test", source=str(path))
+    perl = load_host().language("perl-multipl-e")
+    for completion, passes in PERL_COMPLETIONS.items():
+        program = perl.program_for(task, completion)
+        assert program is not None
+        assert _passes_in_perl_as_multipl_e_has_it(program) is passes
+        assert bubblewrap.verify(perl, program, task).accepted is passes, completion
 
 
 @real

@@ -6,6 +6,8 @@ import pytest
 from agnostics.errors import UsageError
 from agnostics.language import Language
 from agnostics.task import Comparison, Stitch, Task, Test
+from agnostics_datasets.multipl_e import MultiplE, Problem
+from pydantic import ValidationError
 
 STOP = ("\nlocal", "\nfunction", "\n--", "\n\n")
 PROMPT, TESTS = "-- Add.\nlocal function add(a, b)\n", "assert(add(1, 2) == 3)"
@@ -60,3 +62,40 @@ def test_tests_of_another_language_are_refused(lua: Language) -> None:
         with pytest.raises(UsageError, match="task 'add' has its tests in 'ml', which is no name or tag of 'lua'"):
             act()
     lua.model_copy(update={"tags": ("ml",)}).program_for(other, "")
+
+
+FAILED = "\nFAIL in (test-humaneval) (t.clj:8)\nexpected: (= 2 (f 1))\n\nRan 1 tests containing 1 assertions.\n"
+RACKUNIT = "--------------------\nFAILURE\nname:       check-within\n"
+
+
+@pytest.mark.parametrize(
+    ("language", "stdout", "stderr", "passes"),
+    [
+        ("clj", "\nTesting user\n\nRan 1 tests containing 1 assertions.\n0 failures, 0 errors.\n", "", True),
+        ("clj", f"{FAILED}1 failures, 0 errors.\n", "", False),
+        ("clj", f"{FAILED}10 failures, 0 errors.\n", "", False),
+        ("clj", "", "", False),
+        ("pl", "ok!ok!", "odd at snippet.pl line 3.\n", True),
+        ("pl", "ok!\nERROR", "", False),
+        ("pl", "", "an\nERROR\n", False),
+        ("rkt", "#t\n", "", True),
+        ("rkt", "", RACKUNIT, False),
+        ("scala", "printed", "", True),
+        ("scala", "", "\n", False),
+        ("dart", "ERROR", "ERROR", True),
+        ("lua", "ERROR", "ERROR", True),
+    ],
+)
+def test_what_multipl_es_programs_print_counts_where_its_evaluators_look_at_it(
+    language: str, stdout: str, stderr: str, passes: bool
+) -> None:
+    """What the tools print was recorded from Clojure 1.11, Racket 8.7, Perl 5.36 and Scala 2.11."""
+    problem = Problem(name="HumanEval_0_f", language=language, prompt="", tests="", stop_tokens=[])
+    stitch = MultiplE().task(problem, 0, "test", 0).stitch
+    assert stitch
+    assert stitch.passes(stdout, stderr) is passes
+
+
+def test_a_pattern_that_is_none_is_refused() -> None:
+    with pytest.raises(ValidationError, match="is no regular expression"):
+        Stitch(language="lua", tests="", stderr="(")
