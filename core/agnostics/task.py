@@ -48,7 +48,7 @@ class Test(Frozen):
 
 
 class Checker(Frozen):
-    """A program that judges outputs: run as `execute input output expected`; exit status 0 accepts, 1 rejects."""
+    """A program that judges outputs: run as `execute INPUT OUTPUT EXPECTED`; exit status 0 accepts, 1 rejects."""
 
     language: str
     program: str
