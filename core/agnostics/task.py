@@ -47,11 +47,17 @@ class Test(Frozen):
     output: str
 
 
+FILE_NAME = r"^[A-Za-z0-9_][A-Za-z0-9_.+-]*$"
+"""What a file in a program's folder may be called."""
+
+
 class Checker(Frozen):
     """A program that judges outputs: run as `execute INPUT OUTPUT EXPECTED`; exit status 0 accepts, 1 rejects."""
 
     language: str
     program: str
+    files: dict[Annotated[str, Field(pattern=FILE_NAME)], str] = {}
+    """Texts by the names of the files that lie beside the program."""
     limits: LimitOverrides = LimitOverrides()
 
 

@@ -67,7 +67,8 @@ class Judged:
 
 def checker_job(language: Language, checker: Checker, tests: Sequence[Judged], *, stop_on_failure: bool) -> Job:
     """The job of compiling a checker once and running it on each of `tests`: `execute INPUT OUTPUT EXPECTED`."""
-    files = {**language.support_files(), language.filename: encoded(checker.program)}
+    files = {**language.support_files(), **{name: encoded(text) for name, text in checker.files.items()}}
+    files[language.filename] = encoded(checker.program)
     for number, test in enumerate(tests):
         parts = {"input": test.given, "output": test.output, "expected": test.expected}
         files |= {f"{name}.{number}": data for name, data in parts.items()}
