@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from agnostics.errors import UsageError
-from agnostics.train.config import RunConfig, load_config, to_toml
+from agnostics.train.config import RunConfig, load_config, to_toml, without_password
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.toml"))
 
@@ -64,3 +64,23 @@ def test_a_missing_file_is_a_usage_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_every_example_is_a_configuration(path: Path) -> None:
     load_config(path, [], {})
+
+
+@pytest.mark.parametrize(
+    ("store", "written"),
+    [
+        ("runs.db", "runs.db"),
+        ("sqlite:////tmp/runs.db", "sqlite:////tmp/runs.db"),
+        ("postgresql://agn@/runs?host=/run/postgresql", "postgresql://agn@/runs?host=/run/postgresql"),
+        ("postgresql://agn:s%40fe@db:5433/runs?sslmode=require", "postgresql://agn@db:5433/runs?sslmode=require"),
+        ("postgresql+psycopg://db/runs?user=agn&password=s%40fe", "postgresql+psycopg://db/runs?user=agn"),
+        ("postgresql://db/runs?sslpassword=s%40fe", "postgresql://db/runs"),
+    ],
+)
+def test_the_stores_password_is_written_nowhere(store: str, written: str, tmp_path: Path) -> None:
+    assert without_password(store) == written
+    path = tmp_path / "config.toml"
+    path.write_text(to_toml(RunConfig(store=store)), encoding="utf-8")
+    assert "s%40fe" not in path.read_text()
+    assert load_config(path, [], {}).store == written
+    assert load_config(path, [], {"store": store}).store == store
