@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from agnostics.errors import UsageError
+from agnostics.evaluate.settings import EvaluationSettings
 from agnostics.train.config import RunConfig, load_config, to_toml, without_password
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.toml"))
@@ -84,3 +85,26 @@ def test_the_stores_password_is_written_nowhere(store: str, written: str, tmp_pa
     assert "s%40fe" not in path.read_text()
     assert load_config(path, [], {}).store == written
     assert load_config(path, [], {"store": store}).store == store
+
+
+def test_what_a_run_names_is_no_path_whatever_lies_in_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in ("starter", "lua", "apps", "mine", "codeforces"):
+        (tmp_path / folder).mkdir()
+    for file in ("mine.yaml", "tasks.jsonl"):
+        (tmp_path / file).touch()
+    for given, resolved in {
+        ("lua", "starter", "starter"): ("lua", "starter", "starter"),
+        ("lua", "org/model", "apps"): ("lua", "org/model", "apps"),
+        ("mine.yaml", "mine", "tasks.jsonl"): (f"{tmp_path}/mine.yaml", f"{tmp_path}/mine", f"{tmp_path}/tasks.jsonl"),
+        ("none.yaml", "./starter", "apps:codeforces"): (
+            "none.yaml",
+            f"{tmp_path}/starter",
+            f"apps:{tmp_path}/codeforces",
+        ),
+    }.items():
+        language, model, dataset = given
+        settings = EvaluationSettings(language=language, model=model, dataset=dataset).resolved()
+        assert (settings.language, settings.model, settings.dataset) == resolved

@@ -213,9 +213,22 @@ def output_folder(config: RunConfig) -> Path:
 
 
 def absolute(name: str) -> str:
-    """A path made absolute, also that of `adapter:path`; any other name as it is."""
+    """A language's or a data set's name with its path made absolute: a file's, or that of `adapter:path`.
+
+    A word without a suffix is no path, whatever lies in the current folder.
+    """
     head, colon, tail = name.rpartition(":")
-    return f"{head}{colon}{Path(tail).resolve()}" if tail and Path(tail).exists() else name
+    return f"{head}{colon}{absolute_path(tail)}" if colon or Path(tail).suffix else name
+
+
+def absolute_model(name: str) -> str:
+    """A model's folder made absolute; `starter`, or a name on the hub, as it is."""
+    return name if name == "starter" else absolute_path(name)
+
+
+def absolute_path(path: str) -> str:
+    """The path of what is there made absolute; any other text as it is."""
+    return str(Path(path).expanduser().resolve()) if path and Path(path).expanduser().exists() else path
 
 
 def _read(path: Path) -> dict[str, Any]:
