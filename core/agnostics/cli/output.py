@@ -26,13 +26,14 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """A table for people. Cells are shown as they are: markup and control codes in them do nothing."""
     table = Table(*columns, box=None, header_style="bold", pad_edge=False)
     for row in rows:
-        table.add_row(*(Text(_plain(cell)) for cell in row))
+        table.add_row(*(Text(plain(cell)) for cell in row))
     console = Console(highlight=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=1000)
     console.print(table)
 
 
-def _plain(cell: Any) -> str:
+def plain(cell: Any) -> str:
+    """A value as text that is safe on a terminal: control codes can be seen, and do nothing."""
     text = "" if cell is None else str(cell)
-    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
+    return "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text)
