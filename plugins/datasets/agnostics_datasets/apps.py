@@ -52,7 +52,7 @@ class Apps(Records[Problem]):
     )
     record = Problem
 
-    def task(self, record: Problem, number: int, split: str, seed: int) -> Task | None:  # noqa: ARG002
+    def task(self, record: Problem, number: int, split: str, seed: int) -> Task | None:
         """The task of a problem; see `Records.task`."""
         compare = judged_by(record.question)
         if record.starter_code or compare is None or not (tests := tests_of(record.input_output)):

@@ -68,7 +68,7 @@ class McEval(Records[Problem]):
     }
     record = Problem
 
-    def task(self, record: Problem, number: int, split: str, seed: int) -> Task:  # noqa: ARG002
+    def task(self, record: Problem, number: int, split: str, seed: int) -> Task:
         """The task of a problem; see `Records.task`. Raises UsageError for a language that is not supported."""
         language = record.task_id.partition("/")[0]
         if language not in LANGUAGES:

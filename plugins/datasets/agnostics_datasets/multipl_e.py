@@ -62,7 +62,7 @@ class MultiplE(Records[Problem]):
     }
     record = Problem
 
-    def task(self, record: Problem, number: int, split: str, seed: int) -> Task:  # noqa: ARG002
+    def task(self, record: Problem, number: int, split: str, seed: int) -> Task:
         """The task of a problem; see `Records.task`."""
         language = record.language
         stitch = Stitch(

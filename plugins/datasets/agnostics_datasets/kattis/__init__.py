@@ -48,7 +48,7 @@ class Kattis(Dataset):
         "name, license, source": "metadata",
     }
 
-    def tasks(self, split: str, *, source: str | None = None, seed: int = 0) -> Iterator[Task]:  # noqa: ARG002
+    def tasks(self, split: str, *, source: str | None = None, seed: int = 0) -> Iterator[Task]:
         """The tasks of the split "train", in the order of their names; see `Dataset.tasks`."""
         if split not in self.splits:
             raise unknown("split", split, self.splits)
