@@ -109,6 +109,12 @@ class Stitch(Frozen):
     stdout: Pattern | None = None
     stderr: Pattern | None = None
 
+    @property
+    def ends(self) -> tuple[str, ...]:
+        """The texts at which sampling may end, with nothing lost: all of `stop`, but for those inside another, which
+        may begin before them."""
+        return tuple(text for text in self.stop or () if not any(text in other[1:] for other in self.stop or ()))
+
     def continued(self, statement: str, completion: str) -> str:
         """The program that `completion` makes of `statement`: `stop_at_stop_token` and `main.py` of MultiPL-E."""
         found = [completion.find(stop) for stop in self.stop or ()]

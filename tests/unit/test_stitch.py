@@ -42,6 +42,21 @@ def test_without_stops_a_completion_goes_on_to_its_end(lua: Language) -> None:
     assert lua.program_for(task(()), "a\n\nb") == f"{PROMPT}a\n\nb\n{TESTS}"
 
 
+@pytest.mark.parametrize(
+    ("stop", "ends"),
+    [
+        (None, ()),
+        (STOP, STOP),
+        (("\n}", "\n}\n"), ("\n}", "\n}\n")),
+        (("}\n", "\n}\n", "x"), ("\n}\n", "x")),
+    ],
+)
+def test_sampling_ends_at_no_stop_before_which_another_may_begin(
+    stop: tuple[str, ...] | None, ends: tuple[str, ...]
+) -> None:
+    assert Stitch(language="lua", tests=TESTS, stop=stop).ends == ends
+
+
 def test_a_block_of_an_answer_is_followed_by_the_tests(lua: Language) -> None:
     asked = task(None)
     assert lua.program_for(asked, "So:\n```lua\nx = 1\n```\nDone.") == f"x = 1\n\n{TESTS}"
