@@ -19,11 +19,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from agnostics import cli
 from agnostics.language import Language
 from agnostics.store import CompletionRecord
 from agnostics.task import Task, Test
 from agnostics.verification import TestResult, Verdict, Verification
 from agnostics.verify import Verifier
+from command_line import Agn, Answer
 
 
 def pytest_configure() -> None:
@@ -76,6 +78,17 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     with psycopg.connect(f"host={folder} user=agn dbname=postgres", autocommit=True) as connection:
         connection.execute(f"create schema {name}".encode())
     return f"postgresql://agn@/postgres?host={folder}&options=-csearch_path%3D{name}"
+
+
+@pytest.fixture
+def agn(capsys: pytest.CaptureFixture[str]) -> Agn:
+    """Runs one command line of `agn` in this process."""
+
+    def call(*arguments: str) -> Answer:
+        capsys.readouterr()
+        return Answer(cli.run([*arguments]), *capsys.readouterr())
+
+    return call
 
 
 @pytest.fixture
