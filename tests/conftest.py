@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from agnostics import cli
 from agnostics.bench.postgres import postgres_server as bench_server
 from agnostics.errors import MissingRequirement
 from agnostics.language import Language
@@ -23,6 +24,7 @@ from agnostics.store import CompletionRecord
 from agnostics.task import Task, Test
 from agnostics.verification import TestResult, Verdict, Verification
 from agnostics.verify import Verifier
+from command_line import Agn, Answer
 
 
 def pytest_configure() -> None:
@@ -63,6 +65,16 @@ def databases(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], st
 def database(databases: Callable[[], str]) -> str:
     """The URL of a database that is not there yet (SQLite), or an empty schema (Postgres)."""
     return databases()
+
+
+def agn(capsys: pytest.CaptureFixture[str]) -> Agn:
+    """Runs one command line of `agn` in this process."""
+
+    def call(*arguments: str) -> Answer:
+        capsys.readouterr()
+        return Answer(cli.run([*arguments]), *capsys.readouterr())
+
+    return call
 
 
 @pytest.fixture(scope="session")

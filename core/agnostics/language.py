@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails
 
 from agnostics.completion import extract_program, is_blank
 from agnostics.errors import UsageError, unknown
-from agnostics.task import Frozen, LimitOverrides, Limits, Stitch, Task
+from agnostics.task import FILE_NAME, Frozen, LimitOverrides, Limits, Stitch, Task
 
 NAME = r"^[a-z0-9][a-z0-9_+.-]*$"
 """What a language may be called."""
@@ -60,7 +60,7 @@ class Language(_YamlModel):
 
     name: Annotated[str, Field(pattern=NAME)]
     prompt: str
-    filename: Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.+-]*$")]
+    filename: Annotated[str, Field(pattern=FILE_NAME)]
     execute: Annotated[str, Field(min_length=1)]
     compile: str | None = None
     install: str | Install | None = None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 
 class Frozen(BaseModel):
@@ -46,11 +47,17 @@ class Test(Frozen):
     output: str
 
 
+FILE_NAME = r"^[A-Za-z0-9_][A-Za-z0-9_.+-]*$"
+"""What a file in a program's folder may be called."""
+
+
 class Checker(Frozen):
-    """A program that judges outputs: run as `execute input output expected`; exit status 0 accepts, 1 rejects."""
+    """A program that judges outputs: run as `execute INPUT OUTPUT EXPECTED`; exit status 0 accepts, 1 rejects."""
 
     language: str
     program: str
+    files: dict[Annotated[str, Field(pattern=FILE_NAME)], str] = {}
+    """Texts by the names of the files that lie beside the program."""
     limits: LimitOverrides = LimitOverrides()
 
 
@@ -74,18 +81,39 @@ class Comparison(Frozen):
         return self
 
 
+def _compiles(pattern: str) -> str:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f"{pattern!r} is no regular expression: {error}") from error
+    return pattern
+
+
+Pattern = Annotated[str, AfterValidator(_compiles)]
+"""A regular expression, which is searched for."""
+
+
 class Stitch(Frozen):
     """How a benchmark whose tests are written in the language itself makes a program of a completion.
 
     `tests` follow what the model wrote, and are in `language`: a name of it or one of its tags. With `stop`, the
     statement begins the program and the completion goes on from it, up to the first of these texts; without, the
-    model's part is a code block of its answer, as elsewhere, and stands after `before`.
+    model's part is a code block of its answer, as elsewhere, and stands after `before`. Where the exit status does not
+    tell failed tests, `stdout` and `stderr` are what has to be found in the first 4,096 bytes that a program printed.
     """
 
     language: str
     before: str = ""
     tests: str
     stop: tuple[str, ...] | None = None
+    stdout: Pattern | None = None
+    stderr: Pattern | None = None
+
+    @property
+    def ends(self) -> tuple[str, ...]:
+        """The texts at which sampling may end, with nothing lost: all of `stop`, but for those inside another, which
+        may begin before them."""
+        return tuple(text for text in self.stop or () if not any(text in other[1:] for other in self.stop or ()))
 
     def continued(self, statement: str, completion: str) -> str:
         """The program that `completion` makes of `statement`: `stop_at_stop_token` and `main.py` of MultiPL-E."""
@@ -96,6 +124,11 @@ class Stitch(Frozen):
     def enclosed(self, program: str) -> str:
         """The program that the code block `program` makes."""
         return f"{self.before}{program}\n{self.tests}"
+
+    def passes(self, stdout: str, stderr: str) -> bool:
+        """Whether a program that ended with exit status 0 and printed this has passed its tests."""
+        rules = ((self.stdout, stdout), (self.stderr, stderr))
+        return all(pattern is None or re.search(pattern, printed) for pattern, printed in rules)
 
 
 class Task(Frozen):

@@ -6,17 +6,21 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import Self, TypeVar
 
 from agnostics.errors import unknown
 from agnostics.language import Language
-from agnostics.sandbox.jobs import checker_job, compile_result, encoded, job_for, result_of
+from agnostics.sandbox.jobs import Judged, checker_job, compile_result, encoded, job_for, result_of
 from agnostics.sandbox.protocol import Answer, Outcome
 from agnostics.sandbox.select import open_pool
 from agnostics.task import Checker, Task
 from agnostics.verification import TestResult, Verdict, Verification, overall
 
 T = TypeVar("T")
+
+CHECKED_BYTES = 32 << 20
+"""What a checker is given at a time: its folder is a RAM disk, and has to hold all of it."""
 
 
 class Verifier:
@@ -89,33 +93,28 @@ class Verifier:
         elif answer.compile and answer.compile.verdict is not Verdict.ACCEPTED:
             request.conclude(Verdict.COMPILE_ERROR, request.all_skipped())
         elif checker is None:
-            request.conclude_by([result_of(outcome) for outcome in answer.tests])
+            request.conclude_by([_judged(request.task, result_of(outcome)) for outcome in answer.tests])
         else:
-            self._check(request, *checker, [])
+            self._check(request, *checker, {})
 
-    def _check(self, request: _Request, language: Language, checker: Checker, results: list[TestResult]) -> None:
-        """Let the checker judge the outputs, one after another; called again when each is judged."""
-        assert request.answer
-        while len(results) < len(request.answer.tests):
-            outcome = request.answer.tests[len(results)]
-            if request.stop_on_failure and any(result.verdict is not Verdict.ACCEPTED for result in results):
-                results.append(TestResult(Verdict.SKIPPED))
-            elif outcome.verdict is not Verdict.ACCEPTED:
-                results.append(result_of(outcome))
-            else:
-                break
-        else:
-            request.conclude_by(results)
+    def _check(self, request: _Request, language: Language, checker: Checker, judged: dict[int, Verdict]) -> None:
+        """Let the checker judge the outputs, by their numbers, as many as it takes at a time; again until all are."""
+        left = request.unjudged(judged)
+        if not left:
+            request.conclude_checked(judged)
             return
-        test = request.task.tests[len(results)]
-        job = checker_job(language, checker, encoded(test.input), outcome.stdout, encoded(test.output))
+        job = checker_job(
+            language, checker, [request.to_judge(number) for number in left], stop_on_failure=request.stop_on_failure
+        )
 
-        def judged(answer: Answer) -> None:
-            verdict, error = _decision(answer)
-            request.error = request.error or error
-            self._check(request, language, checker, [*results, replace(result_of(outcome), verdict=verdict)])
+        def go_on(answer: Answer) -> None:
+            for place, number in enumerate(left):
+                verdict, error = _decision(answer, place)
+                request.error = request.error or error
+                judged[number] = verdict
+            self._check(request, language, checker, judged)
 
-        request.then(self._pool.submit_now(language, job), judged)
+        request.then(self._pool.submit_now(language, job), go_on)
 
 
 @dataclass(eq=False)
@@ -149,6 +148,33 @@ class _Request:
     def all_skipped(self) -> list[TestResult]:
         return [TestResult(Verdict.SKIPPED)] * len(self.task.tests)
 
+    def unjudged(self, judged: Mapping[int, Verdict]) -> list[int]:
+        """The tests whose outputs a checker is to judge next: some that ended well, none where one failed already."""
+        assert self.answer
+        failed = any(verdict is not Verdict.ACCEPTED for verdict in judged.values())
+        if failed and self.stop_on_failure:
+            return []
+        ended = [number for number, outcome in enumerate(self.answer.tests) if outcome.verdict is Verdict.ACCEPTED]
+        left = [number for number in ended if number not in judged]
+        sizes = accumulate(self.to_judge(number).size for number in left)
+        return [number for number, size in zip(left, sizes, strict=True) if size <= CHECKED_BYTES] or left[:1]
+
+    def to_judge(self, number: int) -> Judged:
+        assert self.answer
+        test = self.task.tests[number]
+        return Judged(encoded(test.input), self.answer.tests[number].stdout, encoded(test.output))
+
+    def conclude_checked(self, judged: Mapping[int, Verdict]) -> None:
+        """Conclude with what a checker found of the tests that ended well."""
+        assert self.answer
+        results = list[TestResult]()
+        for number, outcome in enumerate(self.answer.tests):
+            verdict = judged.get(number, outcome.verdict)
+            failed = any(result.verdict is not Verdict.ACCEPTED for result in results)
+            skipped = self.stop_on_failure and failed
+            results.append(TestResult(Verdict.SKIPPED) if skipped else replace(result_of(outcome), verdict=verdict))
+        self.conclude_by(results)
+
     def conclude_by(self, results: list[TestResult]) -> None:
         self.conclude(overall(result.verdict for result in results), results)
 
@@ -171,11 +197,21 @@ class _Request:
         )
 
 
-def _decision(answer: Answer) -> tuple[Verdict, str | None]:
-    """What a checker decided: exit status 0 accepts and 1 rejects; all else is a fault of the checker."""
-    outcome: Outcome | None = answer.tests[0] if answer.tests else answer.compile
+def _judged(task: Task, result: TestResult) -> TestResult:
+    """The result of a test, where what was printed beside the exit status counts as well."""
+    stitch, ended_well = task.stitch, result.verdict is Verdict.ACCEPTED
+    if stitch and ended_well and not stitch.passes(result.stdout, result.stderr):
+        return replace(result, verdict=Verdict.WRONG_ANSWER)
+    return result
+
+
+def _decision(answer: Answer, place: int) -> tuple[Verdict, str | None]:
+    """What a checker decided of the output at `place`: exit status 0 accepts and 1 rejects; all else is its fault."""
+    outcome: Outcome | None = answer.tests[place] if answer.tests else answer.compile
     if outcome is None or answer.error is not None:
         return Verdict.SANDBOX_ERROR, f"the checker could not be run: {answer.error}"
+    if outcome.verdict is Verdict.SKIPPED:
+        return Verdict.SKIPPED, None
     if answer.tests and outcome.exit_code in {0, 1} and outcome.verdict in {Verdict.ACCEPTED, Verdict.RUNTIME_ERROR}:
         return (Verdict.WRONG_ANSWER if outcome.exit_code else Verdict.ACCEPTED), None
     said = (outcome.stderr or outcome.stdout).decode(errors="replace").strip()

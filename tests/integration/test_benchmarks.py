@@ -14,6 +14,7 @@ import pytest
 from agnostics import cli
 from agnostics.errors import UsageError
 from agnostics.host import load_host
+from agnostics.language import Language
 from agnostics.train.config import RunConfig
 from agnostics.train.prepare import check_names
 from agnostics.verify import Verifier
@@ -124,9 +125,54 @@ def test_an_answer_to_mceval_stands_between_its_imports_and_its_tests(bubblewrap
     for body, accepted in (("return sum(numbers)", True), ("return 0", False)):
         answer = f"Sure:\n```python\ndef total(numbers: List[int]) -> int:\n    {body}\n```"
         assert bubblewrap.verify(python, python.program_for(task, answer), task).accepted is accepted
-    path.write_text(json.dumps({**record, "task_id": "Fortran/1"}) + "\n")
-    with pytest.raises(UsageError, match="unknown language of McEval 'Fortran'"):
+    path.write_text(json.dumps({**record, "task_id": "Scala/1"}) + "\n")
+    with pytest.raises(UsageError, match="unknown language of McEval 'Scala'"):
         list(McEval().tasks("test", source=str(path)))
+
+
+MCEVAL = {
+    "Fortran": (
+        "! Add one.\nfunction inc(x) result(y)",
+        """program main
+    implicit none
+    call assert(inc(1) == 2)
+contains
+subroutine assert(condition)
+    logical, intent(in) :: condition
+    if (.not. condition) then
+        write(*, *) 'Assertion failed!'
+        stop
+    end if
+end subroutine assert""",
+        "function inc(x) result(y)\n    integer, intent(in) :: x\n    integer :: y\n    y = x + 1\nend function inc",
+    ),
+    "Perl": (
+        "use strict;\nuse warnings;\n\nsub inc {\n# Add one, and use it.",
+        'sub check {\nmy $f = shift;\ndie "Test failed!" unless &$f(1) == 2;\n}\n\ncheck(\\&inc);',
+        "sub inc {\n    my ($x) = @_;\n    return $x + 1;\n}",
+    ),
+    "Tcl": (
+        "proc inc {x} {\n# Add one.",
+        'proc check {inc} {\nif {[inc 1] == 2} {\nputs "Passed"\n} else {\nerror "Failed"\n}\n}\n\ncheck inc',
+        "proc inc {x} {\n    return [expr {$x + 1}]\n}",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MCEVAL)
+def test_answers_to_mceval_in_other_languages_are_judged_as_it_does(
+    name: str, bubblewrap: Verifier, tmp_path: Path
+) -> None:
+    prompt, test, block = MCEVAL[name]
+    record = {"task_id": f"{name}/1", "prompt": prompt, "instruction": "Add one.", "test": test, "level": "easy"}
+    path = tmp_path / f"{name}.jsonl"
+    path.write_text(json.dumps(record) + "\n")
+    (task,) = McEval().tasks("test", source=str(path))
+    tcl = Language(name="tcl", prompt="", filename="snippet.tcl", execute="tclsh snippet.tcl")
+    language = tcl if name == "Tcl" else load_host().language({"Perl": "perl-multipl-e", "Fortran": "fortran"}[name])
+    for answer, accepted in ((block, True), (block.replace("+ 1", "+ 2"), False)):
+        program = language.program_for(task, f"So:\n```{name.lower()}\n{answer}\n```")
+        assert bubblewrap.verify(language, program, task).accepted is accepted, program
 
 
 @pytest.mark.parametrize("name", ["multipl-e", "humaneval", "mbpp", "mceval"])
@@ -136,12 +182,52 @@ def test_training_on_a_benchmark_is_refused_with_the_reason(name: str) -> None:
         check_names(RunConfig(dataset=f"{name}:anything.jsonl"), load_host())
 
 
-def test_problems_that_are_judged_by_what_is_printed_are_refused(tmp_path: Path) -> None:
-    record = {"name": "HumanEval_0_f", "language": "rkt", "prompt": "", "tests": "", "stop_tokens": []}
-    path = tmp_path / "humaneval-rkt.jsonl"
-    path.write_text(json.dumps(record) + "\n")
-    with pytest.raises(UsageError, match=r"humaneval-rkt.jsonl:1: MultiPL-E judges 'rkt' by what programs print"):
-        list(MultiplE().tasks("test", source=str(path)))
+PERL = {
+    "name": "HumanEval_0_inc",
+    "language": "pl",
+    "prompt": "sub inc {\n    my($x) = @_;\n",
+    "tests": """use Test::Deep;
+
+
+sub testhumaneval {
+    my $candidate = \\&inc;
+        if(eq_deeply($candidate->(1),2)) {
+        print "ok!" }else{
+        exit 1;
+        }
+}
+
+testhumaneval();""",
+    "stop_tokens": ["\nsub", "\n#", "\n\n"],
+}
+PERL_COMPLETIONS = {
+    "    return $x + 1;\n}\nsub more": True,
+    "    warn 'odd'; return $x + 1;\n}": True,
+    "    return $x;\n}": False,
+    "    print 'no ERROR'; return $x + 1;\n}": False,
+    "    warn 'ERROR'; return $x + 1;\n}": False,
+    "    return $x +": False,
+}
+
+
+def _passes_in_perl_as_multipl_e_has_it(program: str) -> bool:
+    """`eval_pl.py` of MultiPL-E."""
+    ran = subprocess.run(["perl", "-"], input=program, text=True, capture_output=True, timeout=30, check=False)
+    return ran.returncode == 0 and "ERROR" not in ran.stdout and "ERROR" not in ran.stderr
+
+
+def test_perl_is_judged_by_what_it_prints_too(bubblewrap: Verifier, tmp_path: Path) -> None:
+    if subprocess.run(["perl", "-MTest::Deep", "-e", "1"], capture_output=True, timeout=30, check=False).returncode:
+        pytest.skip("no Perl with Test::Deep here: apt-get install libtest-deep-perl")
+    path = tmp_path / "humaneval-pl.jsonl"
+    path.write_text(json.dumps(PERL) + "\n")
+    (task,) = MultiplE().tasks("test", source=str(path))
+    perl = load_host().language("perl-multipl-e")
+    for completion, passes in PERL_COMPLETIONS.items():
+        program = perl.program_for(task, completion)
+        assert program is not None
+        assert _passes_in_perl_as_multipl_e_has_it(program) is passes
+        assert bubblewrap.verify(perl, program, task).accepted is passes, completion
 
 
 @real

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from agnostics.host import load_host
 from agnostics.language import Language
 from agnostics.task import Task
 from agnostics.verify import Verifier
@@ -33,17 +34,15 @@ HEADER = """
 #include <fstream>
 #include <iostream>
 #include <string>
-inline void accept() { exit(42); }
-inline void reject(const std::string &feedback) {
-    std::ofstream(feedback + "judgemessage.txt") << "wrong";
-    exit(43);
-}
+void accept();
+void reject(const std::string &feedback);
 """
 CPP = """
 #include "judge.h"
 using namespace std;
+static int helper() { return 0; }
 int main(int argc, char **argv) {
-    int given, a, b;
+    int given, a = helper(), b;
     string expected, more;
     ifstream(argv[1]) >> given;
     ifstream(argv[2]) >> expected;
@@ -52,9 +51,27 @@ int main(int argc, char **argv) {
     accept();
 }
 """
+SECOND = """
+#include "judge.h"
+static int helper() { return 43; }
+void accept() { exit(42); }
+void reject(const std::string &feedback) {
+    std::ofstream(feedback + "judgemessage.txt") << "wrong";
+    exit(helper());
+}
+"""
+BUILD = (
+    "#!/bin/sh\nset -e\ncp logic.py made.py\nprintf '#!/bin/sh\\nexec python3 made.py \"$@\"\\n' > run\nchmod +x run\n"
+)
 VALIDATORS = {
-    "python": {"output_validators/judge.py": PYTHON},
-    "cpp": {"output_validators/judge/judge.cc": CPP, "output_validators/judge/judge.h": HEADER},
+    "python": {"judge.py": PYTHON},
+    "cpp": {"judge/judge.cc": CPP, "judge/second.cpp": SECOND, "judge/judge.h": HEADER},
+    "build": {"judge/build": BUILD, "judge/logic.py": PYTHON},
+}
+CRASHES = {
+    "python": {"judge.py": "raise SystemExit(1)"},
+    "cpp": {"judge.cc": "#include <cstdlib>\nint main() { abort(); }\n"},
+    "build": {"judge/build": "#!/bin/sh\nexit 1\n"},
 }
 RIGHT = "local n = io.read('*n') print(n - 1, 1)"
 WRONG = {
@@ -67,12 +84,9 @@ WRONG = {
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Verifier]:
-    """A sandbox with the languages of validators, as a user would add them."""
-    python = Language(name="python", prompt="", filename="checker.py", execute="python3 checker.py")
-    cpp = Language(
-        name="cpp", prompt="", filename="checker.cc", compile="g++ -O1 -o checker checker.cc", execute="./checker"
-    )
-    with Verifier("bubblewrap", 1, languages={"python": python, "cpp": cpp}) as made:
+    """A sandbox with the language of validators."""
+    language = load_host().language("kattis-validator")
+    with Verifier("bubblewrap", 1, languages={language.name: language}) as made:
         yield made
 
 
@@ -84,7 +98,7 @@ def package(folder: Path, validator: dict[str, str]) -> Task:
         "data/sample/1.ans": "yes\n",
         "data/secret/1.in": "50\n",
         "data/secret/1.ans": "yes\n",
-        **validator,
+        **{f"output_validators/{name}": text for name, text in validator.items()},
     }
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -111,8 +125,6 @@ def test_a_validator_that_crashes_is_our_fault_and_not_the_programs(
 ) -> None:
     if kind == "cpp" and not shutil.which("g++"):
         pytest.skip("no C++ compiler here: apt-get install g++")
-    crashes = {"python": "raise SystemExit(1)", "cpp": "#include <cstdlib>\nint main() { abort(); }\n"}
-    (name, *_) = VALIDATORS[kind]
-    result = sandbox.verify(languages["lua"], RIGHT, package(tmp_path, {name: crashes[kind]}))
+    result = sandbox.verify(languages["lua"], RIGHT, package(tmp_path, CRASHES[kind]))
     assert result.verdict == "sandbox_error"
     assert "the checker failed" in (result.error or "")

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from agnostics.errors import UsageError
 from agnostics.language import Language
+from agnostics.sandbox.jobs import Judged, checker_job
 from agnostics.task import Checker, Comparison, Task, Test
 from agnostics.verify import Verifier
 
@@ -110,6 +111,33 @@ def test_a_checker_decides_each_test(verifier: Verifier, lua: Language) -> None:
     assert verifier.verify(lua, SORT + "print(table.concat(t, ' '))", task).verdict == "accepted"
     result = verifier.verify(lua, "io.write(io.read('*a'))", task)
     assert [t.verdict for t in result.tests] == ["wrong_answer", "skipped"]
+
+
+@pytest.mark.parametrize("at_once", [1, 8, 1 << 20])
+def test_a_checker_judges_what_ended_well_however_many_it_takes_at_once(
+    verifier: Verifier, lua: Language, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agnostics.verify.CHECKED_BYTES", at_once)
+    task = checked(CHECK_SORTED, ("3 1 2", "3"), ("crash", "0"), ("1 2", "2"), ("2 1", "2"), ("1", "9"))
+    program = "local s = io.read('*a') if s == 'crash' then error() end io.write(s == '3 1 2' and '1 2 3' or s)"
+    every = verifier.verify(lua, program, task, stop_on_failure=False)
+    assert [t.verdict for t in every.tests] == [
+        "accepted",
+        "runtime_error",
+        "accepted",
+        "wrong_answer",
+        "sandbox_error",
+    ]
+    assert every.tests[0].stdout == "1 2 3"
+    stopped = verifier.verify(lua, program, task)
+    assert [t.verdict for t in stopped.tests] == ["accepted", "runtime_error", *["skipped"] * 3]
+
+
+def test_a_checker_is_compiled_once_for_all_outputs() -> None:
+    language = Language(name="c", prompt="", filename="c.c", compile="cc -o c c.c", execute="./c")
+    outputs = [Judged(b"in", b"out", b"expected")] * 3
+    job = checker_job(language, Checker(language="c", program=""), outputs, stop_on_failure=True)
+    assert (job.compile, len(job.tests)) == (["cc", "-o", "c", "c.c"], 3)
 
 
 def test_a_checker_that_fails_is_the_sandboxs_fault_and_says_so(verifier: Verifier, lua: Language) -> None:

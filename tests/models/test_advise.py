@@ -12,16 +12,15 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from agnostics import cli
 from agnostics.host import load_host
 from agnostics.language import Language
 from agnostics.store import CompletionRecord, Store
 from agnostics.verification import Verdict
+from command_line import Agn, Answer
 
 pytestmark = pytest.mark.slow
 
@@ -30,25 +29,6 @@ KEY = "sk-very-secret"
 NAMES = ("alpha", "beta", "gamma", "delta", "theta", "kappa", "sigma", "omega", "count", "total", "line", "word")
 LEARNT = [f"Declare {name} as local first." for name in NAMES]
 ADVICE = "\n".join(f"{i}. {sentence}" for i, sentence in enumerate(LEARNT, 1))
-
-
-@dataclass(frozen=True)
-class Answer:
-    returncode: int
-    stdout: str
-    stderr: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.stdout)
-
-    @property
-    def complaint(self) -> str:
-        """The last line of stderr, which is the error."""
-        return self.stderr.splitlines()[-1]
-
-
-Advise = Callable[..., Answer]
 
 
 @pytest.fixture
@@ -65,9 +45,7 @@ def faulty(tmp_path: Path, lua: Language, record: Callable[..., CompletionRecord
 
 
 @pytest.fixture
-def advise(
-    faulty: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Advise:
+def advise(agn: Agn, faulty: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Agn:
     """Runs `agn languages advise lua` on these programs in a folder of its own."""
     folder = tmp_path / "here"
     folder.mkdir()
@@ -75,9 +53,7 @@ def advise(
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
     def call(*arguments: str, url: str) -> Answer:
-        capsys.readouterr()
-        fixed = ("languages", "advise", "lua", *faulty, "--model", "starter", "--endpoint", url)
-        return Answer(cli.run([*fixed, *arguments]), *capsys.readouterr())
+        return agn("languages", "advise", "lua", *faulty, "--model", "starter", "--endpoint", url, *arguments)
 
     return call
 
@@ -136,7 +112,7 @@ def vllm_server(starter_model: Path, tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.mark.parametrize("context", ["1280", "1024"])
 def test_a_real_server_is_consulted_to_the_end_and_only_sentences_are_kept(
-    vllm_server: str, advise: Advise, context: str
+    vllm_server: str, advise: Agn, context: str
 ) -> None:
     """The starter model knows only its tasks: most of what it says is no advice, and then nothing may be written."""
     answer = advise("--context", context, "--json", url=vllm_server)
@@ -155,7 +131,7 @@ def test_a_real_server_is_consulted_to_the_end_and_only_sentences_are_kept(
 
 
 def test_what_a_real_server_advises_is_written_into_the_language(
-    starter_model: Path, advise: Advise, chat_server: Callable[..., Any], tmp_path: Path
+    starter_model: Path, advise: Agn, chat_server: Callable[..., Any], tmp_path: Path
 ) -> None:
     """The starter model after it has learnt one consultation by heart."""
     options = ("--programs", "1", "--context", "1024", "--json", "--output", "advised.yaml")
@@ -201,7 +177,7 @@ def _teach(model: Path, question: str, answer: str, folder: Path) -> None:
 
 
 def test_a_real_server_says_what_is_wrong_with_a_request(
-    vllm_server: str, advise: Advise, monkeypatch: pytest.MonkeyPatch
+    vllm_server: str, advise: Agn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     unknown = advise("--model", "nobody", url=vllm_server)
     assert unknown.returncode == 2

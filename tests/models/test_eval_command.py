@@ -11,42 +11,23 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
-from agnostics import cli
+from command_line import Agn
 
 AGN = [sys.executable, "-c", "from agnostics.cli import main; main()"]
 RIGHT, WRONG, CRASH = "print(io.read('n') + 1)", "print(1)", "error('no')"
 
 
-@dataclass(frozen=True)
-class Answer:
-    returncode: int
-    stdout: str
-    stderr: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.stdout)
-
-
-Eval = Callable[..., Answer]
-
-
 @pytest.fixture
-def evaluate(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Eval:
+def evaluate(agn: Agn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Agn:
     """Runs `agn eval` in a folder of its own, with its own store."""
     monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: str) -> Answer:
-        capsys.readouterr()
-        return Answer(cli.run(["eval", *_fixed(tmp_path), *arguments]), *capsys.readouterr())
-
-    return call
+    return partial(agn, "eval", *_fixed(tmp_path))
 
 
 def _fixed(folder: Path) -> list[str]:
@@ -86,7 +67,7 @@ def _query(folder: Path, statement: str) -> list[Any]:
 # Recorded completions
 
 
-def test_recorded_completions_are_scored_as_computed_by_hand(evaluate: Eval, tmp_path: Path) -> None:
+def test_recorded_completions_are_scored_as_computed_by_hand(evaluate: Agn, tmp_path: Path) -> None:
     tasks = _tasks(tmp_path, 3)
     programs = {
         "0": [RIGHT, RIGHT, WRONG, CRASH],  # pass@1 1/2, pass@2 1 - 1/6
@@ -113,7 +94,7 @@ def test_recorded_completions_are_scored_as_computed_by_hand(evaluate: Eval, tmp
     assert _query(tmp_path, "select count(*) from test_result where verdict = 'skipped'") == [(0,)]
 
 
-def test_two_evaluations_are_compared_task_by_task_and_drawn(evaluate: Eval, tmp_path: Path) -> None:
+def test_two_evaluations_are_compared_task_by_task_and_drawn(evaluate: Agn, tmp_path: Path) -> None:
     tasks = str(_tasks(tmp_path, 8))
     worse = _completions(tmp_path / "worse.jsonl", {str(n): [WRONG] for n in range(8)})
     better = _completions(tmp_path / "better.jsonl", {str(n): [RIGHT] for n in range(8)})
@@ -136,7 +117,7 @@ def test_two_evaluations_are_compared_task_by_task_and_drawn(evaluate: Eval, tmp
         ("text", "c.jsonl:2: Invalid JSON"),
     ],
 )
-def test_a_line_that_is_no_completion_is_named(evaluate: Eval, tmp_path: Path, line: str, complaint: str) -> None:
+def test_a_line_that_is_no_completion_is_named(evaluate: Agn, tmp_path: Path, line: str, complaint: str) -> None:
     path = _completions(tmp_path / "c.jsonl", {"0": [RIGHT]})
     path.write_text(f"{path.read_text()}{line}\n")
     answer = evaluate("--dataset", str(_tasks(tmp_path, 1)), "--completions", "c.jsonl")
@@ -165,7 +146,7 @@ def test_twenty_thousand_completions_take_little_more_memory_than_a_thousand(tmp
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_an_evaluation_that_ended_early_goes_on_with_what_is_missing(
-    evaluate: Eval, tmp_path: Path, how: signal.Signals
+    evaluate: Agn, tmp_path: Path, how: signal.Signals
 ) -> None:
     slow = "for i = 1, 2e6 do local x = i % 7 end\n" + RIGHT
     programs = {str(n): [f"-- {n} {k}\n{slow}" if k % 2 else WRONG for k in range(20)] for n in range(20)}
@@ -243,7 +224,7 @@ def server() -> Iterator[Server]:
 
 
 def test_a_model_behind_an_endpoint_is_asked_without_the_languages_prompt(
-    evaluate: Eval, server: Server, tmp_path: Path
+    evaluate: Agn, server: Server, tmp_path: Path
 ) -> None:
     tasks = _tasks(tmp_path, 4)
     with tasks.open("a") as file:
@@ -270,7 +251,7 @@ def test_a_model_behind_an_endpoint_is_asked_without_the_languages_prompt(
 
 @pytest.mark.slow
 def test_models_are_evaluated_and_compared_in_one_command(
-    evaluate: Eval, starter_model: Path, tiny_model: Callable[..., Path], tmp_path: Path
+    evaluate: Agn, starter_model: Path, tiny_model: Callable[..., Path], tmp_path: Path
 ) -> None:
     untrained = tiny_model(tied=False)
     run = tmp_path / "run" / "checkpoints" / "step-000002"
@@ -292,7 +273,7 @@ def test_models_are_evaluated_and_compared_in_one_command(
     assert _query(tmp_path, "select count(*) from verifications where completion = '' and tokens > 1") == [(0,)]
 
 
-def test_what_cannot_be_measured_is_said_before_anything_is_sampled(evaluate: Eval, tmp_path: Path) -> None:
+def test_what_cannot_be_measured_is_said_before_anything_is_sampled(evaluate: Agn, tmp_path: Path) -> None:
     tasks = str(_tasks(tmp_path, 1))
     for words, complaint in {
         ("--k", "30"): "pass@30 needs --samples 30 or more, not 20",

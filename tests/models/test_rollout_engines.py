@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
 import torch
 from agnostics.rollout.engine import Answer, Engine, EngineSettings, Prompt, Sampling, generate, open_engine
-from transformers import AutoModelForCausalLM
+from agnostics.task import Stitch
+from transformers import AutoModelForCausalLM, AutoTokenizer
 
 pytestmark = pytest.mark.slow
 
@@ -19,12 +21,12 @@ SAMPLING = Sampling(temperature=0.7, max_new_tokens=24)
 STOP = (1,)
 
 
-def _open(name: Name, folder: Path, stop_ids: tuple[int, ...] = STOP) -> Engine:
-    return open_engine(name, EngineSettings(folder, stop_ids, max_length=256, max_running=8))
+def _open(name: Name, folder: Path, stop_ids: tuple[int, ...] = STOP, *, reads: bool = False) -> Engine:
+    return open_engine(name, EngineSettings(folder, stop_ids, max_length=256, max_running=8, reads=reads))
 
 
-def _answers(engine: Engine, prompts: Sequence[Prompt]) -> list[Answer]:
-    ended = dict(generate(engine, prompts, SAMPLING))
+def _answers(engine: Engine, prompts: Sequence[Prompt], sampling: Sampling = SAMPLING) -> list[Answer]:
+    ended = dict(generate(engine, prompts, sampling))
     return [ended[index] for index in range(len(prompts))]
 
 
@@ -103,10 +105,15 @@ def test_a_seed_gives_the_same_tokens_whatever_is_sampled_beside_it(
 
 
 @pytest.mark.parametrize("name", ["vllm", "transformers"])
-def test_an_answer_ends_with_its_stop_token_or_is_cut_off(name: Name, tiny_model: Callable[..., Path]) -> None:
-    stop_ids = tuple(range(0, 768, 8))
-    with _open(name, tiny_model(tied=False), stop_ids) as engine:
+def test_an_answer_ends_with_its_stop_token_or_text_or_is_cut_off(name: Name, tiny_model: Callable[..., Path]) -> None:
+    stop_ids, folder = tuple(range(0, 768, 8)), tiny_model(tied=False)
+    with _open(name, folder, stop_ids, reads=True) as engine:
         answers = _answers(engine, PROMPTS)
+        tokenizer = AutoTokenizer.from_pretrained(folder)
+        texts = [tokenizer.decode(answer.token_ids, skip_special_tokens=True) for answer in answers]
+        longest = max(texts, key=len)
+        stitch = Stitch(language="lua", tests="", stop=(longest[8:11], longest[12:14]))  # wherever its tokens end
+        stopped = _answers(engine, PROMPTS, replace(SAMPLING, stop=stitch.ends))
     for answer in answers:
         assert len(answer.token_ids) == len(answer.logprobs)
         assert not set(answer.token_ids[:-1]) & set(stop_ids)
@@ -114,6 +121,13 @@ def test_an_answer_ends_with_its_stop_token_or_is_cut_off(name: Name, tiny_model
             assert answer.token_ids[-1] in stop_ids
         else:
             assert len(answer.token_ids) == SAMPLING.max_new_tokens
+    assert any(len(answer.token_ids) < len(whole.token_ids) for answer, whole in zip(stopped, answers, strict=True))
+    for answer, whole, text in zip(stopped, answers, texts, strict=True):
+        assert answer.token_ids == whole.token_ids[: len(answer.token_ids)]
+        last = tokenizer.decode(answer.token_ids, skip_special_tokens=True)
+        before = tokenizer.decode(answer.token_ids[:-1], skip_special_tokens=True)
+        assert not any(end in before for end in stitch.ends)
+        assert stitch.continued("", last) == stitch.continued("", text)
 
 
 @pytest.mark.parametrize("name", ["vllm", "transformers"])

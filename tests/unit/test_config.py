@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 from agnostics.errors import UsageError
-from agnostics.train.config import RunConfig, load_config, to_toml
+from agnostics.evaluate.settings import EvaluationSettings
+from agnostics.train.config import RunConfig, load_config, to_toml, without_password
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.toml"))
 
@@ -64,3 +65,46 @@ def test_a_missing_file_is_a_usage_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_every_example_is_a_configuration(path: Path) -> None:
     load_config(path, [], {})
+
+
+@pytest.mark.parametrize(
+    ("store", "written"),
+    [
+        ("runs.db", "runs.db"),
+        ("sqlite:////tmp/runs.db", "sqlite:////tmp/runs.db"),
+        ("postgresql://agn@/runs?host=/run/postgresql", "postgresql://agn@/runs?host=/run/postgresql"),
+        ("postgresql://agn:s%40fe@db:5433/runs?sslmode=require", "postgresql://agn@db:5433/runs?sslmode=require"),
+        ("postgresql+psycopg://db/runs?user=agn&password=s%40fe", "postgresql+psycopg://db/runs?user=agn"),
+        ("postgresql://db/runs?sslpassword=s%40fe", "postgresql://db/runs"),
+    ],
+)
+def test_the_stores_password_is_written_nowhere(store: str, written: str, tmp_path: Path) -> None:
+    assert without_password(store) == written
+    path = tmp_path / "config.toml"
+    path.write_text(to_toml(RunConfig(store=store)), encoding="utf-8")
+    assert "s%40fe" not in path.read_text()
+    assert load_config(path, [], {}).store == written
+    assert load_config(path, [], {"store": store}).store == store
+
+
+def test_what_a_run_names_is_no_path_whatever_lies_in_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in ("starter", "lua", "apps", "mine", "codeforces"):
+        (tmp_path / folder).mkdir()
+    for file in ("mine.yaml", "tasks.jsonl"):
+        (tmp_path / file).touch()
+    for given, resolved in {
+        ("lua", "starter", "starter"): ("lua", "starter", "starter"),
+        ("lua", "org/model", "apps"): ("lua", "org/model", "apps"),
+        ("mine.yaml", "mine", "tasks.jsonl"): (f"{tmp_path}/mine.yaml", f"{tmp_path}/mine", f"{tmp_path}/tasks.jsonl"),
+        ("none.yaml", "./starter", "apps:codeforces"): (
+            "none.yaml",
+            f"{tmp_path}/starter",
+            f"apps:{tmp_path}/codeforces",
+        ),
+    }.items():
+        language, model, dataset = given
+        settings = EvaluationSettings(language=language, model=model, dataset=dataset).resolved()
+        assert (settings.language, settings.model, settings.dataset) == resolved

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from agnostics.cli.datasets import command
@@ -34,6 +35,20 @@ def test_every_adapter_refuses_an_unknown_split_in_one_line(
     with pytest.raises(UsageError, match="unknown split 'trian'") as error:
         list(adapter.tasks("trian", source=source))
     assert "\n" not in str(error.value)
+
+
+def test_control_codes_of_a_task_do_nothing_on_a_terminal(tmp_path: Path) -> None:
+    path = tmp_path / "tasks.jsonl"
+    hostile = {
+        "id": "a\x1b[2J",
+        "statement": "Add\n\tone.\r\x1b]0;x\x07\x9b31m",
+        "tests": [{"input": "\x1b", "output": ""}],
+    }
+    path.write_text(json.dumps(hostile) + "\n")
+    shown = CliRunner().invoke(command, ["show", str(path)]).output
+    assert "Add\n\tone.\ufffd\ufffd]0;x\ufffd\ufffd31m" in shown
+    assert all(c.isprintable() or c in "\n\t" for c in shown)
+    assert json.loads(CliRunner().invoke(command, ["show", str(path), "--json"]).output)["id"] == hostile["id"]
 
 
 OWN = {

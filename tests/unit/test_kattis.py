@@ -116,32 +116,32 @@ def test_flags_of_the_default_validator_become_the_mode(flags: str, compare: Com
     assert task.compare == compare
 
 
-def test_validators_become_checkers(tmp_path: Path) -> None:
-    custom = about(validation="custom", validator_flags="deep 3")
-    python = written(tmp_path, "python", {**custom, "output_validators/check.py": VALIDATOR})
-    newer = written(tmp_path, "newer", {**about(), "output_validator/check.py": VALIDATOR})
-    cpp = written(
-        tmp_path,
-        "cpp",
-        {
-            **custom,
-            "output_validators/check/check.cc": '#include "a.h"\n#include <vector>\nint main() {}\n',
-            "output_validators/check/a.h": '#pragma once\n#include "b.h"\n#include "a.h"\nint a;\n',
-            "output_validators/check/b.h": "int b;\n",
-        },
-    )
-    (task,) = tasks(python)
+@pytest.mark.parametrize(
+    ("names", "script", "command"),
+    [
+        (["check.py"], "run", 'exec python3 check.py "$@"'),
+        (["check/a.py", "check/Main.py"], "run", 'exec python3 Main.py "$@"'),
+        (["check/b.py", "check/a.py", "check/a.cc", "check/data.txt"], "run", 'exec python3 a.py "$@"'),
+        (["check.cpp"], "build", "exec g++ -O2 -std=gnu++23 -o run check.cpp -lpthread"),
+        (["check/b.cc", "check/a.cc", "check/a.h"], "build", "exec g++ -O2 -std=gnu++23 -o run a.cc b.cc -lpthread"),
+        (["check/build", "check/Check.java"], "build", VALIDATOR.strip()),
+    ],
+)
+def test_validators_become_checkers(names: list[str], script: str, command: str, tmp_path: Path) -> None:
+    custom = about(validation="custom", validator_flags="deep it's")
+    (task,) = tasks(written(tmp_path, "old", {**custom, **{f"output_validators/{name}": VALIDATOR for name in names}}))
+    checker = task.compare.checker
+    assert checker
+    assert checker.language == "kattis-validator"
+    assert """./run "$1" "$3" "$feedback/" deep 'it'"'"'s' < "$2\"""" in checker.program
+    assert {name.rpartition("/")[2] for name in names} | {script} == set(checker.files)
+    assert command in checker.files[script]
+
+
+def test_a_validator_of_the_newer_format_becomes_a_checker(tmp_path: Path) -> None:
+    (task,) = tasks(written(tmp_path, "newer", {**about(), "output_validator/check.py": VALIDATOR}))
     assert task.compare.checker
-    assert task.compare.checker.language == "python"
-    assert repr(VALIDATOR) in task.compare.checker.program
-    assert "['deep', '3']" in task.compare.checker.program
-    (task,) = tasks(newer)
-    assert task.compare.checker
-    (task,) = tasks(cpp)
-    assert task.compare.checker
-    assert task.compare.checker.language == "cpp"
-    assert '"a.h"' not in task.compare.checker.program
-    assert [task.compare.checker.program.count(line) for line in ("int a;", "int b;", "<vector>")] == [1, 1, 1]
+    assert set(task.compare.checker.files) == {"check.py", "run"}
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_validators_become_checkers(tmp_path: Path) -> None:
             "output_validators/second.py": VALIDATOR,
         },
         {**about(validation="custom"), "output_validators/check/Check.java": "class Check {}"},
-        {**about(validation="custom"), "output_validators/c/a.cc": "", "output_validators/c/b.cc": ""},
+        {**about(validation="custom"), "output_validators/c/a.cc": "", "output_validators/c/b/b.h": ""},
         about(validation="custom"),
         {
             **about(validator_flags="float_tolerance 1e-4"),

@@ -6,6 +6,8 @@ import pytest
 from agnostics.errors import UsageError
 from agnostics.language import Language
 from agnostics.task import Comparison, Stitch, Task, Test
+from agnostics_datasets.multipl_e import MultiplE, Problem
+from pydantic import ValidationError
 
 STOP = ("\nlocal", "\nfunction", "\n--", "\n\n")
 PROMPT, TESTS = "-- Add.\nlocal function add(a, b)\n", "assert(add(1, 2) == 3)"
@@ -40,6 +42,21 @@ def test_without_stops_a_completion_goes_on_to_its_end(lua: Language) -> None:
     assert lua.program_for(task(()), "a\n\nb") == f"{PROMPT}a\n\nb\n{TESTS}"
 
 
+@pytest.mark.parametrize(
+    ("stop", "ends"),
+    [
+        (None, ()),
+        (STOP, STOP),
+        (("\n}", "\n}\n"), ("\n}", "\n}\n")),
+        (("}\n", "\n}\n", "x"), ("\n}\n", "x")),
+    ],
+)
+def test_sampling_ends_at_no_stop_before_which_another_may_begin(
+    stop: tuple[str, ...] | None, ends: tuple[str, ...]
+) -> None:
+    assert Stitch(language="lua", tests=TESTS, stop=stop).ends == ends
+
+
 def test_a_block_of_an_answer_is_followed_by_the_tests(lua: Language) -> None:
     asked = task(None)
     assert lua.program_for(asked, "So:\n```lua\nx = 1\n```\nDone.") == f"x = 1\n\n{TESTS}"
@@ -60,3 +77,40 @@ def test_tests_of_another_language_are_refused(lua: Language) -> None:
         with pytest.raises(UsageError, match="task 'add' has its tests in 'ml', which is no name or tag of 'lua'"):
             act()
     lua.model_copy(update={"tags": ("ml",)}).program_for(other, "")
+
+
+FAILED = "\nFAIL in (test-humaneval) (t.clj:8)\nexpected: (= 2 (f 1))\n\nRan 1 tests containing 1 assertions.\n"
+RACKUNIT = "--------------------\nFAILURE\nname:       check-within\n"
+
+
+@pytest.mark.parametrize(
+    ("language", "stdout", "stderr", "passes"),
+    [
+        ("clj", "\nTesting user\n\nRan 1 tests containing 1 assertions.\n0 failures, 0 errors.\n", "", True),
+        ("clj", f"{FAILED}1 failures, 0 errors.\n", "", False),
+        ("clj", f"{FAILED}10 failures, 0 errors.\n", "", False),
+        ("clj", "", "", False),
+        ("pl", "ok!ok!", "odd at snippet.pl line 3.\n", True),
+        ("pl", "ok!\nERROR", "", False),
+        ("pl", "", "an\nERROR\n", False),
+        ("rkt", "#t\n", "", True),
+        ("rkt", "", RACKUNIT, False),
+        ("scala", "printed", "", True),
+        ("scala", "", "\n", False),
+        ("dart", "ERROR", "ERROR", True),
+        ("lua", "ERROR", "ERROR", True),
+    ],
+)
+def test_what_multipl_es_programs_print_counts_where_its_evaluators_look_at_it(
+    language: str, stdout: str, stderr: str, passes: bool
+) -> None:
+    """What the tools print was recorded from Clojure 1.11, Racket 8.7, Perl 5.36 and Scala 2.11."""
+    problem = Problem(name="HumanEval_0_f", language=language, prompt="", tests="", stop_tokens=[])
+    stitch = MultiplE().task(problem, 0, "test", 0).stitch
+    assert stitch
+    assert stitch.passes(stdout, stderr) is passes
+
+
+def test_a_pattern_that_is_none_is_refused() -> None:
+    with pytest.raises(ValidationError, match="is no regular expression"):
+        Stitch(language="lua", tests="", stderr="(")

@@ -34,6 +34,6 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
 
 
 def plain(cell: Any) -> str:
-    """`cell` as a terminal may show it: control codes in it do nothing."""
+    """A value as text that is safe on a terminal: control codes can be seen, and do nothing."""
     text = "" if cell is None else str(cell)
-    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
+    return "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text)

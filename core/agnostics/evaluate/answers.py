@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count, islice
 from typing import Any
 
@@ -57,11 +57,14 @@ class EngineSource:
             for task, sample, prompt in islice(prompts, self.waiting - len(asked)):
                 key = next(keys)
                 asked[key] = (task, sample)
-                self.engine.add(key, prompt, self.sampling)
+                self.engine.add(key, prompt, self._sampling_of(task))
             if not asked:
                 return
             for key, answer in self.engine.advance():
                 yield self._answered(*asked.pop(key), answer)
+
+    def _sampling_of(self, task: Task) -> Sampling:
+        return replace(self.sampling, stop=task.stitch.ends) if task.stitch else self.sampling
 
     def _prompts(self, wanted: Iterable[Wanted]) -> Iterator[tuple[Task, int, Prompt]]:
         for question, samples in self._questions(wanted):
@@ -108,7 +111,7 @@ class EndpointSource:
     def _ask(self, task: Task) -> Reply:
         tokens, temperature = self.sampling.max_new_tokens, self.sampling.temperature
         if task.stitch and task.stitch.stop is not None:
-            stop = task.stitch.stop
+            stop = task.stitch.ends
             return self.endpoint.complete(task.statement, stop=stop, max_tokens=tokens, temperature=temperature)
         message = {"role": "user", "content": self.language.prompt_for(task)}
         return self.endpoint.chat([message], max_tokens=tokens, temperature=temperature)

@@ -191,6 +191,7 @@ def _source(
             max_running=settings.max_running,
             dtype=settings.dtype,
             kv_cache_gib=settings.kv_cache_gib,
+            reads=True,
         )
         reporter.say(f"loading {folder} into {settings.engine}")
         with open_engine(settings.engine, engine_settings) as engine:

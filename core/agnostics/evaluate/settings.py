@@ -7,7 +7,7 @@ from typing import Literal, Self
 
 from agnostics.language import Language
 from agnostics.task import Frozen
-from agnostics.train.config import Count, Positive, Share, absolute
+from agnostics.train.config import Count, Positive, Share, absolute, absolute_model, absolute_path
 
 
 class EvaluationSettings(Frozen):
@@ -64,10 +64,13 @@ class EvaluationSettings(Frozen):
 
         Recorded completions are told of by the name of their file, unless a model is named.
         """
-        paths = ("language", "dataset", "completions", *(() if self.endpoint else ("model",)))
-        names = {name: absolute(value) for name in paths if (value := getattr(self, name))}
+        names = {"language": absolute(self.language), "dataset": absolute(self.dataset)}
+        if self.completions:
+            names["completions"] = absolute_path(self.completions)
         if self.completions and "model" not in self.model_fields_set:
             names["model"] = Path(self.completions).name
+        elif not self.endpoint:
+            names["model"] = absolute_model(self.model)
         return self.model_copy(update=names)
 
     def spoken(self, language: Language) -> Language:

@@ -29,6 +29,8 @@ class EngineSettings:
     dtype: Literal["float32", "bfloat16"] = "float32"
     kv_cache_gib: int = 1
     """Memory for vLLM's keys and values, in GiB."""
+    reads: bool = False
+    """Whether it reads what it samples, with the tokenizer in the folder: `Sampling.stop` needs that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,8 @@ class Sampling:
 
     temperature: float
     max_new_tokens: int
+    stop: tuple[str, ...] = ()
+    """An answer ends with the token that completes one of these texts."""
 
 
 @dataclass(frozen=True, slots=True)

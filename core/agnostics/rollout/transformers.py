@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from agnostics.rollout.engine import Answer, EngineSettings, FinishReason, Prompt, Sampling
@@ -17,11 +17,12 @@ class TransformersEngine:
 
     def __init__(self, settings: EngineSettings) -> None:
         import torch
-        from transformers import AutoModelForCausalLM
+        from transformers import AutoModelForCausalLM, AutoTokenizer
 
         self._device = "cuda" if torch.cuda.is_available() else "cpu"
         model: Any = AutoModelForCausalLM.from_pretrained(settings.folder, dtype=getattr(torch, settings.dtype))
         self._model = model.to(self._device).eval().requires_grad_(False)
+        self._tokenizer: Any = AutoTokenizer.from_pretrained(settings.folder) if settings.reads else None
         self._settings = settings
         self._waiting: deque[tuple[int, Prompt, Sampling]] = deque()
         self._batch: _Batch | None = None
@@ -41,7 +42,7 @@ class TransformersEngine:
         self._batch = self._batch or self._next_batch()
         if self._batch is None:
             return []
-        ended = self._batch.advance(self._settings.stop_ids, self.version)
+        ended = self._batch.advance(self._has_ended, self.version)
         if self._batch.over:
             self._batch = None
         return ended
@@ -67,6 +68,14 @@ class TransformersEngine:
     def __exit__(self, *exception: object) -> None:
         del self._model
 
+    def _has_ended(self, token_ids: Sequence[int], stop: Sequence[str]) -> bool:
+        """Whether the last token is one that ends an answer, or completes one of the texts `stop`."""
+        if token_ids[-1] in self._settings.stop_ids or not stop:
+            return token_ids[-1] in self._settings.stop_ids
+        reach = 1 + max(len(text.encode()) for text in stop)  # no token holds less than a byte, but for the first
+        text = self._tokenizer.decode(token_ids[-reach:], skip_special_tokens=True)
+        return any(end in text for end in stop)
+
     def _next_batch(self) -> _Batch | None:
         """What has waited longest, as far as it is sampled in one way."""
         chosen: list[tuple[int, Prompt]] = []
@@ -89,7 +98,7 @@ class _Batch:
         padded = [[0] * (longest - len(prompt.token_ids)) + list(prompt.token_ids) for prompt in prompts]
         lengths = torch.tensor([[len(prompt.token_ids)] for prompt in prompts])
         self._model = model
-        self._temperature = sampling.temperature
+        self._sampling = sampling
         places = [distinct.index(prompt.token_ids) for prompt in prompts]
         self._read_once = [places.index(place) for place in range(len(distinct))]
         self._reader = torch.tensor(places, device=device)
@@ -113,12 +122,14 @@ class _Batch:
         """Forget keys and values, for weights that have changed."""
         self._input, self._cache = self._sequence, None
 
-    def advance(self, stop_ids: Sequence[int], version: int) -> list[tuple[int, Answer]]:
+    def advance(
+        self, has_ended: Callable[[Sequence[int], Sequence[str]], bool], version: int
+    ) -> list[tuple[int, Answer]]:
         """Sample one token for every row that has not ended; the answers that end with it, by their keys."""
-        tokens = self._sample()
+        self._sample()
         self._versions.append(version)
         last = len(self._versions) == self._draws.shape[1]
-        stopped = [token in stop_ids for token in tokens]
+        stopped = [has_ended(self._tokens[row], self._sampling.stop) for row in self._rows]
         ended = [
             (self._keys[row], self._answer(row, "stop" if stop else "length"))
             for row, stop in zip(self._rows, stopped, strict=True)
@@ -130,8 +141,8 @@ class _Batch:
     def _answer(self, row: int, reason: FinishReason) -> Answer:
         return Answer(tuple(self._tokens[row]), tuple(self._logprobs[row]), reason, tuple(self._versions))
 
-    def _sample(self) -> list[int]:
-        """The next token of every row that has not ended."""
+    def _sample(self) -> None:
+        """Sample the next token of every row that has not ended."""
         import torch
 
         with torch.no_grad():
@@ -148,7 +159,6 @@ class _Batch:
         self._input = chosen
         self._sequence = torch.cat([self._sequence, chosen], dim=-1)
         self._attention = torch.cat([self._attention, self._attention.new_ones(len(self._rows), 1)], dim=-1)
-        return tokens
 
     def _next_logprobs(self) -> torch.Tensor:
         """Log-probabilities of the next token at the sampling temperature: (rows, vocabulary) float32.
@@ -173,7 +183,7 @@ class _Batch:
             logits_to_keep=1,
         )
         self._cache = output.past_key_values
-        logprobs: torch.Tensor = (output.logits[:, -1].float() / self._temperature).log_softmax(-1)
+        logprobs: torch.Tensor = (output.logits[:, -1].float() / self._sampling.temperature).log_softmax(-1)
         return logprobs
 
     def _keep(self, places: list[int]) -> None:

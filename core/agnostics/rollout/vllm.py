@@ -76,7 +76,9 @@ class VllmEngine:
             stop_token_ids=self._stop_ids,
             logprobs=0,
             flat_logprobs=True,
-            detokenize=False,
+            stop=list(sampling.stop),
+            detokenize=bool(sampling.stop),
+            include_stop_str_in_output=True,
             output_kind=RequestOutputKind.FINAL_ONLY,
         )
 
@@ -116,7 +118,7 @@ def _start(settings: EngineSettings) -> Any:
         logprobs_mode="processed_logprobs",
         worker_extension_cls="agnostics.rollout.vllm_worker.PolicyWorker",
         enforce_eager=True,
-        skip_tokenizer_init=True,
+        skip_tokenizer_init=not settings.reads,
         disable_log_stats=True,
         use_tqdm_on_load=False,
         distributed_executor_backend=_executor(),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import get_args
 
 from agnostics.language import Language
@@ -14,7 +16,8 @@ KEEP_BYTES = 4096
 COMPILE_MB = 512
 """What a compiler may use (MiB), where its program's own limit is not higher."""
 _LOCALE = {"LANG": "C.UTF-8"}
-_CHECKER_FILES = ("input", "output", "expected")
+_CHECK = 'read -r n; exec "$@" "input.$n" "output.$n" "expected.$n"'
+"""A checker's run: standard input says which output it is to judge."""
 _COMPILER_STOPPED = {
     Verdict.TIME_LIMIT: "the compiler was stopped at its time limit",
     Verdict.MEMORY_LIMIT: "the compiler was stopped at its memory limit",
@@ -48,12 +51,31 @@ def job_for(language: Language, program: str, task: Task, *, stop_on_failure: bo
     )
 
 
-def checker_job(language: Language, checker: Checker, given: bytes, output: bytes, expected: bytes) -> Job:
-    """The job of running a checker on one output: `execute input output expected`."""
-    files = {**language.support_files(), language.filename: encoded(checker.program)}
-    files |= dict(zip(_CHECKER_FILES, (given, output, expected), strict=True))
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What a checker is given of a test that a program ended well."""
+
+    given: bytes
+    output: bytes
+    expected: bytes
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        return len(self.given) + len(self.output) + len(self.expected)
+
+
+def checker_job(language: Language, checker: Checker, tests: Sequence[Judged], *, stop_on_failure: bool) -> Job:
+    """The job of compiling a checker once and running it on each of `tests`: `execute INPUT OUTPUT EXPECTED`."""
+    files = {**language.support_files(), **{name: encoded(text) for name, text in checker.files.items()}}
+    files[language.filename] = encoded(checker.program)
+    for number, test in enumerate(tests):
+        parts = {"input": test.given, "output": test.output, "expected": test.expected}
+        files |= {f"{name}.{number}": data for name, data in parts.items()}
     limits = language.with_startup(checker.limits.over(language.limits.over(Limits())))
-    return _job(language, files, limits, tests=[(b"", b"")], compare="nothing", arguments=_CHECKER_FILES)
+    numbers = [(f"{number}\n".encode(), b"") for number in range(len(tests))]
+    job = _job(language, files, limits, tests=numbers, compare="nothing", stop_on_failure=stop_on_failure)
+    return replace(job, execute=["/bin/sh", "-c", _CHECK, "check", *job.execute])
 
 
 def _job(
@@ -63,7 +85,6 @@ def _job(
     *,
     tests: list[tuple[bytes, bytes]],
     compare: Mode,
-    arguments: tuple[str, ...] = (),
     keep_bytes: int = KEEP_BYTES,
     absolute: float = 0.0,
     relative: float = 0.0,
@@ -72,7 +93,7 @@ def _job(
     return Job(
         files=files,
         compile=language.compile_argv(),
-        execute=[*language.execute_argv(), *arguments],
+        execute=language.execute_argv(),
         environment={**_LOCALE, **language.environment},
         tests=tests,
         run_s=limits.run_s,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from agnostics.errors import AgnosticsError
 from agnostics.host import Host
 from agnostics.language import Language
 from agnostics.plugin import Filter
@@ -15,7 +16,7 @@ from agnostics.store import CompletionRecord, Store
 from agnostics.store.database import reading
 from agnostics.store.steps import figures_by_step
 from agnostics.train.checkpoint import Progress
-from agnostics.train.config import RunConfig
+from agnostics.train.config import RunConfig, without_password
 from agnostics.train.ranks import Ranks
 from agnostics.train.timeline import Span
 from agnostics.train.trace import TraceFile
@@ -69,7 +70,7 @@ class Books:
     @property
     def url(self) -> str:
         """The database's, without a password."""
-        return str(self.store.engine.url) if self.store else ""
+        return without_password(str(self.store.engine.url)) if self.store else ""
 
     @contextmanager
     def run(self, config: RunConfig, language: Language, resume: Path | None, progress: Progress) -> Iterator[str]:
@@ -122,7 +123,7 @@ class Books:
         )
 
     def _public(self, config: RunConfig) -> dict[str, Any]:
-        """The configuration, with the store's address as it hides a password."""
+        """The configuration, without a password in the store's address."""
         return {**config.model_dump(), "store": self.url}
 
     def _history(self, name: str) -> dict[int, dict[str, float]]:
@@ -133,11 +134,21 @@ class Books:
         return {step: shown(figures) for step, figures in stored.items()}
 
 
+def _opened(url: str) -> Store:
+    try:
+        return Store.open(url)
+    except AgnosticsError as error:
+        if "no password supplied" not in str(error):
+            raise
+        advice = "a run's folder keeps none: set PGPASSWORD, put it into ~/.pgpass, or give --store with it"
+        raise AgnosticsError(f"{error}; {advice}") from error
+
+
 @contextmanager
 def open_books(url: str, host: Host, ranks: Ranks) -> Iterator[Books]:
     """The books in the database at `url`; the plugins of `host` are told too."""
     if ranks.first:
-        with Store.open(url) as store:
+        with _opened(url) as store:
             yield Books(store, host, ranks)
     else:
         yield Books(None, Host((), Filter.from_environment()), ranks)

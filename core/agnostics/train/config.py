@@ -20,6 +20,8 @@ Count = Annotated[int, Field(ge=0)]
 Share = Annotated[float, Field(gt=0)]
 Weight = Annotated[float, Field(ge=0)]
 Settings = TypeVar("Settings", bound=BaseModel)
+_PASSWORDS = ("password", "sslpassword")
+"""What of a URL's query is secret."""
 
 
 class RolloutConfig(Frozen):
@@ -177,14 +179,29 @@ def load_settings(
 
 
 def to_toml(config: RunConfig) -> str:
-    """The whole configuration as TOML; a key that is not set is left out."""
+    """The whole configuration as TOML, but for the store's password; a key that is not set is left out."""
     lines, tables = [], []
-    for key, value in config.model_dump(exclude_none=True).items():
+    kept = config.model_copy(update={"store": config.store and without_password(config.store)})
+    for key, value in kept.model_dump(exclude_none=True).items():
         if isinstance(value, dict):
             tables += [f"\n[{key}]", *(f"{name} = {json.dumps(inner)}" for name, inner in value.items())]
         else:
             lines.append(f"{key} = {json.dumps(value)}")
     return "\n".join([*lines, *tables]) + "\n"
+
+
+def without_password(store: str) -> str:
+    """The address of a results database as it may be written down.
+
+    Without a password in it, Postgres' own library takes the one in PGPASSWORD or ~/.pgpass.
+    """
+    from sqlalchemy import make_url
+
+    if "://" not in store:
+        return store
+    url = make_url(store)
+    secret = url.password is not None or not url.query.keys().isdisjoint(_PASSWORDS)
+    return url._replace(password=None).difference_update_query(_PASSWORDS).render_as_string() if secret else store
 
 
 def output_folder(config: RunConfig) -> Path:
@@ -196,9 +213,22 @@ def output_folder(config: RunConfig) -> Path:
 
 
 def absolute(name: str) -> str:
-    """A path made absolute, also that of `adapter:path`; any other name as it is."""
+    """A language's or a data set's name with its path made absolute: a file's, or that of `adapter:path`.
+
+    A word without a suffix is no path, whatever lies in the current folder.
+    """
     head, colon, tail = name.rpartition(":")
-    return f"{head}{colon}{Path(tail).resolve()}" if tail and Path(tail).exists() else name
+    return f"{head}{colon}{absolute_path(tail)}" if colon or Path(tail).suffix else name
+
+
+def absolute_model(name: str) -> str:
+    """A model's folder made absolute; `starter`, or a name on the hub, as it is."""
+    return name if name == "starter" else absolute_path(name)
+
+
+def absolute_path(path: str) -> str:
+    """The path of what is there made absolute; any other text as it is."""
+    return str(Path(path).expanduser().resolve()) if path and Path(path).expanduser().exists() else path
 
 
 def _read(path: Path) -> dict[str, Any]:

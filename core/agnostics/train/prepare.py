@@ -14,7 +14,7 @@ from agnostics.host import Host
 from agnostics.language import Language
 from agnostics.reward import RewardPolicy
 from agnostics.task import Task
-from agnostics.train.config import RunConfig, absolute
+from agnostics.train.config import RunConfig, absolute, absolute_model
 from agnostics.train.curriculum import Curriculum, Question, ask_all, in_turns
 from agnostics.train.model import context_length, find_model, load_tokenizer
 from agnostics.train.tuning import tuned, written_out
@@ -101,7 +101,8 @@ def prepare(config: RunConfig, host: Host, say: Callable[[str], None], resumed: 
 
 def resolve(config: RunConfig, found: Ingredients, store: str, output: Path) -> RunConfig:
     """`config` with nothing left open, and with paths that hold wherever it is read again."""
-    names = {name: absolute(getattr(config, name)) for name in ("language", "model", "dataset")}
+    names = {"language": absolute(config.language), "dataset": absolute(config.dataset)}
+    names["model"] = absolute_model(config.model)
     whole = written_out(config, found.algorithm)
     train = whole.train.model_copy(update={"max_gap": whole.train.gap_bound})
     return whole.model_copy(

@@ -52,5 +52,5 @@ def agn_datasets() -> list[Dataset]:
 
 @hookimpl
 def agn_languages() -> list[Language]:
-    """What benchmarks run in that no pack brings: Python, and Lua as MultiPL-E has it."""
+    """What benchmarks and validators run in that no pack brings: Python, and languages as MultiPL-E has them."""
     return [Language.from_yaml(path) for path in sorted((Path(__file__).parent / "languages").glob("*.yaml"))]

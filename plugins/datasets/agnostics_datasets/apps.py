@@ -9,28 +9,23 @@ from agnostics.dataset import Hub
 from agnostics.task import Task
 from pydantic import AliasChoices, Field
 
-from agnostics_datasets.input_output import tests_of
-from agnostics_datasets.judging import judged_by
-from agnostics_datasets.records import Fields, Records
+from agnostics_datasets.input_output import Asked
+from agnostics_datasets.records import Records
 
 
-class Problem(Fields):
+class Problem(Asked):
     """The fields of a problem that are read. The files call the number `id`, and the hub's viewer `problem_id`."""
 
     id: int = Field(validation_alias=AliasChoices("id", "problem_id"))
-    question: str
-    input_output: str | None = None
     difficulty: str | None = None
     url: str | None = None
-    starter_code: str | None = None
 
 
 class Apps(Records[Problem]):
     """APPS (Hendrycks et al., 2021, arXiv 2105.09938), from `codeparrot/apps` or its `train.jsonl` and `test.jsonl`.
 
-    Left out are problems without tests, those whose tests call a function or that begin with code (both are Python),
-    and those that `judged_by` finds to have several right outputs. APPS has no limits; the defaults hold. MIT; the
-    statements belong to the sites that they are from.
+    `Asked.judged` says which are left out. APPS has no limits; the defaults hold. MIT; the statements belong to the
+    sites that they are from.
     """
 
     name: ClassVar[str] = "apps"
@@ -52,11 +47,11 @@ class Apps(Records[Problem]):
     )
     record = Problem
 
-    def task(self, record: Problem, number: int, split: str, seed: int) -> Task | None:  # noqa: ARG002
+    def task(self, record: Problem, number: int, split: str, seed: int) -> Task | None:
         """The task of a problem; see `Records.task`."""
-        compare = judged_by(record.question)
-        if record.starter_code or compare is None or not (tests := tests_of(record.input_output)):
+        if (found := record.judged()) is None:
             return None
+        tests, compare = found
         return Task(
             id=f"{self.name}/{split}/{record.id}",
             statement=record.question.strip(),

@@ -84,7 +84,7 @@ class CodeContests(Records[Problem]):
     )
     record = Problem
 
-    def task(self, record: Problem, number: int, split: str, seed: int) -> Task | None:  # noqa: ARG002
+    def task(self, record: Problem, number: int, split: str, seed: int) -> Task | None:
         """The task of a problem; see `Records.task`."""
         tests = [*record.public_tests.tests(), *record.private_tests.tests(), *record.generated_tests.tests()]
         compare = judged_by(record.description)

@@ -67,7 +67,7 @@ class Codeforces(Records[Problem]):
     hub: ClassVar[Hub] = Hub("nuprl/agnostics-codeforces-cots", None)
     record = Problem
 
-    def task(self, record: Problem, number: int, split: str, seed: int) -> Task | None:  # noqa: ARG002
+    def task(self, record: Problem, number: int, split: str, seed: int) -> Task | None:
         """The task of a problem; see `Records.task`."""
         if not record.description or not record.examples:
             return None

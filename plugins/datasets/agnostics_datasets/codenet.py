@@ -51,7 +51,7 @@ class CodeNet(Dataset):
         "problem_list.csv: dataset": "tags",
     }
 
-    def tasks(self, split: str, *, source: str | None = None, seed: int = 0) -> Iterator[Task]:  # noqa: ARG002
+    def tasks(self, split: str, *, source: str | None = None, seed: int = 0) -> Iterator[Task]:
         """The tasks of the split "train", in the order of the source; see `Dataset.tasks`."""
         if split not in self.splits:
             raise unknown("split", split, self.splits)

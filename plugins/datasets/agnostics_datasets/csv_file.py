@@ -40,7 +40,7 @@ class Csv(Dataset):
         "split": "the split",
     }
 
-    def tasks(self, split: str, *, source: str | None = None, seed: int = 0) -> Iterator[Task]:  # noqa: ARG002
+    def tasks(self, split: str, *, source: str | None = None, seed: int = 0) -> Iterator[Task]:
         """The tasks of `split`, in the order of the file; see `Dataset.tasks`. None have to be of the split "test"."""
         if source is None:
             raise UsageError("the data set 'csv' needs a file: name it, as in tasks.csv or csv:FILE")

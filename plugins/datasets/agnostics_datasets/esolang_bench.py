@@ -41,7 +41,7 @@ class EsolangBench(Dataset):
         "metadata.problem_categories": "tags",
     }
 
-    def tasks(self, split: str, *, source: str | None = None, seed: int = 0) -> Iterator[Task]:  # noqa: ARG002
+    def tasks(self, split: str, *, source: str | None = None, seed: int = 0) -> Iterator[Task]:
         """The tasks of the split "test", in the order of the file; see `Dataset.tasks`."""
         if split not in self.splits:
             raise unknown("split", split, self.splits)

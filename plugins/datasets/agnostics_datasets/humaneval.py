@@ -44,7 +44,7 @@ class HumanEval(Records[Problem]):
     }
     record = Problem
 
-    def task(self, record: Problem, number: int, split: str, seed: int) -> Task:  # noqa: ARG002
+    def task(self, record: Problem, number: int, split: str, seed: int) -> Task:
         """The task of a problem; see `Records.task`."""
         tests = f"{record.test}\ncheck({record.entry_point})"
         return stitched_task(record.task_id, record.prompt, Stitch(language="python", tests=tests, stop=STOP), _SECONDS)

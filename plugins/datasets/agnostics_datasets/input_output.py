@@ -1,11 +1,33 @@
-"""Tests as APPS and TACO keep them: inputs and outputs in two lists, as JSON in a field `input_output`."""
+"""What APPS and TACO share: a problem in Python or for any language, with its tests as JSON in `input_output`."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-from agnostics.task import Test
+from agnostics.task import Comparison, Test
+
+from agnostics_datasets.judging import judged_by
+from agnostics_datasets.records import Fields
+
+
+class Asked(Fields):
+    """The fields that decide whether a problem is used."""
+
+    question: str
+    input_output: str | None = None
+    starter_code: str | None = None
+
+    def judged(self) -> tuple[tuple[Test, ...], Comparison] | None:
+        """The tests, and how outputs are compared; None where the problem cannot be used.
+
+        That is one without tests, one whose tests call a function or that begins with code (both are Python), and one
+        that `judged_by` finds to have several right outputs. Raises ValueError where the tests are malformed.
+        """
+        compare = judged_by(self.question)
+        if self.starter_code or compare is None or not (tests := tests_of(self.input_output)):
+            return None
+        return tests, compare
 
 
 def tests_of(text: str | None) -> tuple[Test, ...]:

@@ -31,7 +31,7 @@ class JsonLines(Dataset):
         **{name: f"`{name}` of the task, as it is" for name in Task.model_fields},
     }
 
-    def tasks(self, split: str, *, source: str | None = None, seed: int = 0) -> Iterator[Task]:  # noqa: ARG002
+    def tasks(self, split: str, *, source: str | None = None, seed: int = 0) -> Iterator[Task]:
         """The tasks of `split`, in the order of the file; see `Dataset.tasks`. None have to be of the split "test"."""
         if source is None:
             raise UsageError("the data set 'jsonl' needs a file: name it, as in tasks.jsonl or jsonl:FILE")

@@ -57,7 +57,7 @@ class LiveCodeBench(Records[Problem]):
     hub: ClassVar[Hub] = Hub("nuprl/Ag-LiveCodeBench-X", "15bef6bf966893163ea9d22f25b7c58fec06a949")
     record = Problem
 
-    def task(self, record: Problem, number: int, split: str, seed: int) -> Task | None:  # noqa: ARG002
+    def task(self, record: Problem, number: int, split: str, seed: int) -> Task | None:
         """The task of a problem; see `Records.task`."""
         if record.starter_code or not (tests := _tests(record.private_test_cases)):
             return None

@@ -57,7 +57,7 @@ class Mbpp(Records[Problem]):
         ids = {"test": range(11, 511), "validation": range(511, 601), "train": range(601, 975)}
         return record.task_id in ids[split]
 
-    def task(self, record: Problem, number: int, split: str, seed: int) -> Task:  # noqa: ARG002
+    def task(self, record: Problem, number: int, split: str, seed: int) -> Task:
         """The task of a problem; see `Records.task`."""
         asserts = "\n".join(record.test_list)
         setup = [*record.test_imports, *filter(None, [record.test_setup_code])]

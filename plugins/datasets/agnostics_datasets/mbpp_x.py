@@ -52,7 +52,7 @@ class MbppX(Records[Problem]):
         number = record.original_task_id
         return split == ("test" if 11 <= number <= 510 else "validation" if 511 <= number <= 600 else "train")
 
-    def task(self, record: Problem, number: int, split: str, seed: int) -> Task | None:  # noqa: ARG002
+    def task(self, record: Problem, number: int, split: str, seed: int) -> Task | None:
         """The task of a problem; see `Records.task`."""
         if not record.tests or _contradict_each_other(record.tests):
             return None

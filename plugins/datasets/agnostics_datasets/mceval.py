@@ -12,14 +12,24 @@ from agnostics.task import Stitch, Task
 from agnostics_datasets.records import Fields, Records
 from agnostics_datasets.stitched import stitched_task
 
-LANGUAGES = {"Julia": "julia", "Lua": "lua", "Python": "python", "R": "r"}
-"""By the beginning of a problem's id, the languages whose tests follow the program and decide by its exit status."""
+LANGUAGES = {
+    "Fortran": "fortran",
+    "Julia": "julia",
+    "Lua": "lua",
+    "Perl": "pl",
+    "Python": "python",
+    "R": "r",
+    "Tcl": "tcl",
+}
+"""By the beginning of a problem's id, the languages whose programs are a code block and the tests, and no more."""
 _IMPORTS = {
     "julia": r"^(?:using|import) [A-Z].*$",
+    "pl": r"^use .*$",
     "python": r"^(?:import \w|from \S+ import ).*$",
     "r": r"^library\(.*$",
 }
 """A line of a prompt that imports something, and is not prose of a comment."""
+_NO_FAILURE = r"\A(?!(?s:.*)failed)"
 _SECONDS = 15.0
 
 
@@ -37,12 +47,14 @@ class McEval(Records[Problem]):
     """McEval (Chai et al. 2024, arXiv 2406.07436), its generation tasks, from a file of one language (`Lua.jsonl`).
 
     The program is the code block of an answer, between the imports of McEval's prompt and its tests, and passes where
-    it ends with exit status 0 within 15 seconds. McEval itself also mends answers by patterns for each language (it
-    looks for the function outside of blocks and removes the model's own tests), which is not done here.
+    it ends with exit status 0 within 15 seconds. In Fortran the tests are a main program that the answer's functions
+    end, and it must not print that they failed (`excute.py` of its repository). McEval itself also mends answers by
+    patterns for each language (it looks for the function outside of blocks and removes the model's own tests), which
+    is not done here.
     """
 
     name: ClassVar[str] = "mceval"
-    description: ClassVar[str] = "McEval: functions in many languages, here Julia, Lua, Python and R."
+    description: ClassVar[str] = "McEval: functions in many languages, here in seven of its forty."
     license: ClassVar[str] = "CC-BY-SA-4.0; a benchmark with tests in the language"
     splits: ClassVar[tuple[str, ...]] = ("test",)
     evaluation_only: ClassVar[bool] = True
@@ -56,12 +68,17 @@ class McEval(Records[Problem]):
     }
     record = Problem
 
-    def task(self, record: Problem, number: int, split: str, seed: int) -> Task:  # noqa: ARG002
+    def task(self, record: Problem, number: int, split: str, seed: int) -> Task:
         """The task of a problem; see `Records.task`. Raises UsageError for a language that is not supported."""
         language = record.task_id.partition("/")[0]
         if language not in LANGUAGES:
             raise unknown("language of McEval", language, LANGUAGES)
-        name = LANGUAGES[language]
-        imports = re.findall(_IMPORTS[name], record.prompt, re.MULTILINE) if name in _IMPORTS else []
-        stitch = Stitch(language=name, before="".join(f"{line}\n" for line in imports), tests=record.test)
+        stitch = _stitch(LANGUAGES[language], record)
         return stitched_task(record.task_id, record.instruction, stitch, _SECONDS, difficulty=record.level)
+
+
+def _stitch(language: str, record: Problem) -> Stitch:
+    if language == "fortran":
+        return Stitch(language=language, before=f"{record.test}\n", tests="end program\n", stdout=_NO_FAILURE)
+    imports = re.findall(_IMPORTS[language], record.prompt, re.MULTILINE) if language in _IMPORTS else []
+    return Stitch(language=language, before="".join(f"{line}\n" for line in imports), tests=record.test)

@@ -10,11 +10,25 @@ from agnostics.task import Stitch, Task
 from agnostics_datasets.records import Fields, Records
 from agnostics_datasets.stitched import stitched_task
 
-_LANGUAGES = {"lua": "lua-multipl-e"}
-"""Languages that its tests want more of than a pack brings: here a Lua 5.3 with LuaUnit, as in its container."""
+_LANGUAGES = {
+    "clj": "clojure-multipl-e",
+    "dart": "dart-multipl-e",
+    "lua": "lua-multipl-e",
+    "pl": "perl-multipl-e",
+    "rkt": "racket-multipl-e",
+    "scala": "scala-multipl-e",
+}
+"""Languages of this distribution, which are run as MultiPL-E runs them and have what its tests need: LuaUnit, say."""
 _SECONDS = {"lua": 5.0, "r": 5.0, "jl": 5.0, "swift": 5.0}
 _SECONDS_ELSE = 15.0
-_JUDGED_BY_OUTPUT = {"clj", "dart", "pl", "rkt", "scala"}
+_NOTHING, _NO_ERROR = r"\A\Z", r"\A(?!(?s:.*)ERROR)"
+_PRINTED = {
+    "clj": {"stdout": r"\n0 failures, 0 errors\.\n"},
+    "pl": {"stdout": _NO_ERROR, "stderr": _NO_ERROR},
+    "rkt": {"stderr": _NOTHING},
+    "scala": {"stderr": _NOTHING},
+}
+"""What has to be found in what a program printed, where the exit status does not tell failed tests (`eval_*.py`)."""
 
 
 class Problem(Fields):
@@ -32,7 +46,7 @@ class MultiplE(Records[Problem]):
 
     As it evaluates (`evaluation/src/main.py` of its repository): the model goes on from the prompt, the completion is
     cut at the first stop token, and the program is prompt, completion, a new line and the tests. It passes where it
-    ends with exit status 0 in time. Its licence forbids training on it.
+    ends with exit status 0 in time and, in some languages, has printed what it should. Its licence forbids training.
     """
 
     name: ClassVar[str] = "multipl-e"
@@ -48,12 +62,15 @@ class MultiplE(Records[Problem]):
     }
     record = Problem
 
-    def task(self, record: Problem, number: int, split: str, seed: int) -> Task:  # noqa: ARG002
+    def task(self, record: Problem, number: int, split: str, seed: int) -> Task:
         """The task of a problem; see `Records.task`."""
         language = record.language
-        if language in _JUDGED_BY_OUTPUT:
-            raise ValueError(f"MultiPL-E judges {language!r} by what programs print, not by their exit status alone")
-        stitch = Stitch(language=_LANGUAGES.get(language, language), tests=record.tests, stop=tuple(record.stop_tokens))
+        stitch = Stitch(
+            language=_LANGUAGES.get(language, language),
+            tests=record.tests,
+            stop=tuple(record.stop_tokens),
+            **_PRINTED.get(language, {}),
+        )
         origin = record.name.partition("_")[0].lower()
         seconds = _SECONDS.get(language, _SECONDS_ELSE)
         return stitched_task(record.name, record.prompt, stitch, seconds, tags=(origin,))

@@ -50,7 +50,7 @@ class Records(Dataset, Generic[R]):
             raise UsageError(f"the data set {self.name!r} needs its file: {self.name}:FILE")
         return hub_rows(self.hub, split)
 
-    def belongs(self, record: R, split: str) -> bool:  # noqa: ARG002
+    def belongs(self, record: R, split: str) -> bool:
         """Whether a record of the source is of `split`, where the adapter divides them."""
         return True
 

@@ -42,7 +42,7 @@ class Page(HTMLParser):
         """The text before the last sample: of what it is tested on, a statement gives away all but one."""
         return _tidy("".join(self._text[: self._cut]))
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag in _BLOCKS:
             self._text.append("\n\n")
         if tag == "li":

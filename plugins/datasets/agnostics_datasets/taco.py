@@ -9,19 +9,15 @@ from typing import ClassVar
 from agnostics.dataset import Hub
 from agnostics.task import LimitOverrides, Task
 
-from agnostics_datasets.input_output import tests_of
-from agnostics_datasets.judging import judged_by
-from agnostics_datasets.records import Fields, Records
+from agnostics_datasets.input_output import Asked
+from agnostics_datasets.records import Records
 
 _MIB = {"k": 1 / 1024, "m": 1.0, "g": 1024.0}
 
 
-class Problem(Fields):
+class Problem(Asked):
     """The fields of a problem that are read."""
 
-    question: str
-    input_output: str | None = None
-    starter_code: str | None = None
     difficulty: str | None = None
     tags: str | None = None
     source: str | None = None
@@ -33,10 +29,9 @@ class Problem(Fields):
 class Taco(Records[Problem]):
     """TACO (Li et al., 2023, arXiv 2312.14852), from `BAAI/TACO` or files with its columns.
 
-    Left out are problems without tests, those whose tests call a function or that begin with code (both are Python),
-    and those that `judged_by` finds to have several right outputs: TACO says nothing of special judges. A problem has
-    no id of its own; its place in the split is its id. Limits are taken from texts such as "2.0 seconds" and "256.0
-    megabytes", the longest where there are several. Apache-2.0; the statements belong to the sites that they are from.
+    `Asked.judged` says which are left out; TACO says nothing of special judges. A problem has no id of its own; its
+    place in the split is its id. Limits are taken from texts such as "2.0 seconds" and "256.0 megabytes", the longest
+    where there are several. Apache-2.0; the statements belong to the sites that they are from.
     """
 
     name: ClassVar[str] = "taco"
@@ -61,11 +56,11 @@ class Taco(Records[Problem]):
     )
     record = Problem
 
-    def task(self, record: Problem, number: int, split: str, seed: int) -> Task | None:  # noqa: ARG002
+    def task(self, record: Problem, number: int, split: str, seed: int) -> Task | None:
         """The task of a problem; see `Records.task`."""
-        compare = judged_by(record.question)
-        if record.starter_code or compare is None or not (tests := tests_of(record.input_output)):
+        if (found := record.judged()) is None:
             return None
+        tests, compare = found
         return Task(
             id=f"{self.name}/{split}/{number}",
             statement=record.question.strip(),

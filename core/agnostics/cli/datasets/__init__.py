@@ -10,7 +10,7 @@ import click
 
 from agnostics.cli.datasets.decontaminate import decontaminate
 from agnostics.cli.datasets.reformulate import reformulate
-from agnostics.cli.output import print_json, print_table
+from agnostics.cli.output import plain, print_json, print_table
 from agnostics.dataset import Dataset
 from agnostics.host import load_host
 from agnostics.task import Task
@@ -106,6 +106,6 @@ def _show_adapter(dataset: Dataset) -> None:
 
 
 def _show(task: Task) -> None:
-    click.echo(f"{task.id}  ({len(task.tests)} tests)\n\n{task.statement}\n")
+    click.echo(plain(f"{task.id}  ({len(task.tests)} tests)\n\n{task.statement}\n"))
     print_table(("input", "output"), ((repr(test.input), repr(test.output)) for test in task.tests))
     click.echo()

@@ -23,10 +23,10 @@ class Kattis(Dataset):
     written, with the samples.
 
     Flags of the default validator become the mode of comparison; it does not tell upper from lower case unless it is
-    asked to, which `tokens` does. An output validator becomes a checker in the language `python` or `cpp`, which has
-    to be installed: its own file, or one file of C++ with its headers. Left out are problems that are scored,
-    interactive or of several passes, those without tests or with a statement in PDF only, those whose test groups
-    have flags of their own, and those with a validator of another kind.
+    asked to, which `tokens` does. An output validator becomes a checker in the language `kattis-validator` of this
+    distribution: files of C++ or of Python, or anything that its own script `build` makes. Left out are problems that
+    are scored, interactive or of several passes, those without tests or with a statement in PDF only, those whose test
+    groups have flags of their own, and those with a validator of another kind, with several, or with folders in it.
 
     A package has no split; all tasks are for training. The licence is each package's own, in `metadata.license`.
     """
@@ -48,7 +48,7 @@ class Kattis(Dataset):
         "name, license, source": "metadata",
     }
 
-    def tasks(self, split: str, *, source: str | None = None, seed: int = 0) -> Iterator[Task]:  # noqa: ARG002
+    def tasks(self, split: str, *, source: str | None = None, seed: int = 0) -> Iterator[Task]:
         """The tasks of the split "train", in the order of their names; see `Dataset.tasks`."""
         if split not in self.splits:
             raise unknown("split", split, self.splits)

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
 
-from agnostics.task import Checker, Comparison
+from agnostics.task import FILE_NAME, Checker, Comparison
 
 from agnostics_datasets.kattis.package import Package, read_yaml, words
 
 _GROUP_FILES = ("testdata.yaml", "test_group.yaml")
 _GROUP_FLAGS = ("output_validator_flags", "output_validator_args")
-_CPP = (".cc", ".cpp", ".cxx", ".c++")
-_HEADERS = (".h", ".hpp", ".hh")
-_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)".*$', re.MULTILINE)
+_CPP = (".cc", ".C", ".cpp", ".cxx", ".c++")
+_PYTHON = (".py", ".py3")
 _TOLERANCES = {"float_tolerance", "float_relative_tolerance", "float_absolute_tolerance"}
 
 
@@ -83,42 +83,32 @@ def _default(flags: list[str]) -> Comparison | None:
 
 
 def _checker(program: list[Traversable], flags: list[str]) -> Checker | None:
-    """The checker that runs a validator; None where it has several sources, or is in another language."""
-    sources = [file for file in program if not file.name.endswith(_HEADERS)]
-    if len(sources) != 1 or not sources[0].is_file():
+    """The checker that builds and runs a validator; None where it has folders, or is in another language."""
+    if not all(file.is_file() and re.match(FILE_NAME, file.name) for file in program):
         return None
-    source = sources[0].read_text(encoding="utf-8")
-    if sources[0].name.endswith(".py"):
-        return Checker(language="python", program=_wrapped("checker.py.in", VALIDATOR=repr(source), FLAGS=repr(flags)))
-    if sources[0].name.endswith(_CPP):
-        headers = {file.name: file.read_text(encoding="utf-8") for file in program if file.name.endswith(_HEADERS)}
-        listed = "".join(f'(char *)"{_escaped(flag)}", ' for flag in flags)
-        return Checker(
-            language="cpp", program=_wrapped("checker.cc.in", VALIDATOR=_inlined(source, headers), FLAGS=listed)
-        )
-    return None
+    sources = {file.name: file.read_bytes().decode("utf-8", "surrogateescape") for file in program}
+    scripts = _scripts(sorted(sources))
+    if scripts is None:
+        return None
+    wrapper = (files(__package__) / "checker.sh.in").read_text(encoding="utf-8").replace("@FLAGS@", shlex.join(flags))
+    return Checker(language="kattis-validator", program=wrapper, files={**sources, **scripts})
 
 
-def _wrapped(template: str, **parts: str) -> str:
-    """The program that speaks to us as a checker, and to the validator as Kattis does."""
-    text = (files(__package__) / template).read_text(encoding="utf-8")
-    return re.sub(r"@(VALIDATOR|FLAGS)@", lambda found: parts[found[1]], text)
+def _scripts(names: list[str]) -> dict[str, str] | None:
+    """The scripts `build` and `run` for files of these names, where they do not bring their own.
 
-
-def _inlined(source: str, headers: dict[str, str]) -> str:
-    """The source with its own headers in place of their includes, each the first time."""
-    left = dict(headers)
-
-    def include(found: re.Match[str]) -> str:
-        if found[1] not in headers:
-            return found[0]
-        return _INCLUDE.sub(include, left.pop(found[1], ""))
-
-    return _INCLUDE.sub(include, source)
-
-
-def _escaped(flag: str) -> str:
-    return flag.replace("\\", "\\\\").replace('"', '\\"')
+    `detect_language` and `SourceCode` of problemtools: the language with the most files, C++ before Python, and of
+    Python the file called main, else the first. None where there is no file of either.
+    """
+    if "build" in names:
+        return {}
+    cpp, python = ([name for name in names if name.endswith(suffixes)] for suffixes in (_CPP, _PYTHON))
+    if not cpp and not python:
+        return None
+    if len(cpp) >= len(python):
+        return {"build": f"#!/bin/sh\nexec g++ -O2 -std=gnu++23 -o run {shlex.join(cpp)} -lpthread\n"}
+    main = next((name for name in python if name.lower().startswith("main.")), python[0])
+    return {"run": f'#!/bin/sh\nexec python3 {main} "$@"\n'}
 
 
 def _entries(folder: Traversable) -> list[Traversable]:
