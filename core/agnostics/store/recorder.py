@@ -16,7 +16,7 @@ from sqlalchemy import Engine
 from agnostics.errors import AgnosticsError
 from agnostics.store.database import Unreachable, writing
 from agnostics.store.records import CompletionRecord
-from agnostics.store.writer import Batch, BatchWriter
+from agnostics.store.writer import Batch, BatchWriter, reserved_numbers
 
 BATCH_ROWS = 2000
 BATCH_SECONDS = 0.2
@@ -73,7 +73,7 @@ class Recorder:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         try:
-            self._commit(_Mark(last=True))
+            self._await(_Mark(last=True))
         except AgnosticsError as failure:
             if error is None:
                 raise
@@ -93,9 +93,9 @@ class Recorder:
 
     def flush(self) -> None:
         """Return when everything given so far is committed."""
-        self._commit(_Mark())
+        self._await(_Mark())
 
-    def _commit(self, mark: _Mark) -> None:
+    def _await(self, mark: _Mark) -> None:
         self._put(mark)
         self._urgent.set()
         if not mark.done.wait(STALL_SECONDS):
@@ -164,8 +164,7 @@ class Recorder:
         end, pause = time.monotonic() + RETRY_SECONDS, FIRST_PAUSE_S
         while True:
             try:
-                with writing(self._engine) as connection:
-                    return self._writer.write(connection, batch)
+                return self._commit(batch)
             except Unreachable as error:
                 self._writer.forget()
                 if time.monotonic() + pause > end:
@@ -174,3 +173,11 @@ class Recorder:
                     _log.warning("%s; trying again for %.0f s", error, RETRY_SECONDS)
             time.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE_S)
+
+    def _commit(self, batch: Batch) -> None:
+        if self._engine.dialect.name == "postgresql" and batch.records and batch.numbers is None:
+            with writing(self._engine) as connection:
+                numbers = reserved_numbers(connection, len(batch.records))
+            batch.numbers = numbers
+        with writing(self._engine) as connection:
+            self._writer.write(connection, batch)

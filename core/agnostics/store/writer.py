@@ -31,7 +31,7 @@ _REMEMBERED = 4096
 class Batch:
     """What is committed together: completions, and figures by step and name; a figure that is there is replaced.
 
-    `numbers` are those of the completions, once a Postgres server has given them. They are kept when a commit is tried
+    `numbers` are those of the completions, in Postgres: see `reserved_numbers`. They are kept when a commit is tried
     again, so that one whose answer was lost is found.
     """
 
@@ -99,19 +99,24 @@ def _is_there(connection: Connection, number: int) -> bool:
     return connection.scalar(select(schema.completion.c.id).where(schema.completion.c.id == number)) is not None
 
 
-def _numbers(connection: Connection, batch: Batch) -> Sequence[int]:
-    """Numbers for the completions of `batch`: the same ones for a batch that is tried again.
+def reserved_numbers(connection: Connection, count: int) -> list[int]:
+    """Numbers for `count` completions in Postgres, which nobody else gets once the transaction is committed.
 
-    In SQLite, where one process writes at a time and a commit never loses its answer, they are the next ones.
+    It has to be one of its own, before the one that writes: a server that crashes gives out again what was not
+    committed. With a number of its own, which it is given here, its commit waits for the disk.
     """
-    count = len(batch.records)
-    if connection.dialect.name == "sqlite":
-        last = connection.scalar(select(func.max(schema.completion.c.id))) or 0
-        return range(last + 1, last + 1 + count)
-    if batch.numbers is None:
-        next_ = "select nextval(pg_get_serial_sequence('completion', 'id')) from generate_series(1, :count)"
-        batch.numbers = list(connection.scalars(text(next_), {"count": count}))
-    return batch.numbers
+    connection.execute(text("set local synchronous_commit = on"))
+    connection.execute(text("select pg_current_xact_id()"))
+    next_ = "select nextval(pg_get_serial_sequence('completion', 'id')) from generate_series(1, :count)"
+    return list(connection.scalars(text(next_), {"count": count}))
+
+
+def _numbers(connection: Connection, batch: Batch) -> Sequence[int]:
+    """The numbers of the completions of `batch`: in SQLite, where one process writes at a time, the next ones."""
+    if batch.numbers is not None:
+        return batch.numbers
+    last = connection.scalar(select(func.max(schema.completion.c.id))) or 0
+    return range(last + 1, last + 1 + len(batch.records))
 
 
 def ids_of(connection: Connection, table: Table, rows: Iterable[Row]) -> dict[bytes, int]:
