@@ -67,6 +67,7 @@ def database(databases: Callable[[], str]) -> str:
     return databases()
 
 
+@pytest.fixture
 def agn(capsys: pytest.CaptureFixture[str]) -> Agn:
     """Runs one command line of `agn` in this process."""
 
