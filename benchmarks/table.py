@@ -17,13 +17,17 @@ from typing import Any
 CONFIG = Path(__file__).parent.parent / "examples" / "starter-lua.toml"
 COMPILED = ("steps=50", "rollout.prompts=12")
 """For languages whose compiler takes as long as a step's sampling."""
-SLOW_START = ("rollout.prompts=8", "train.updates=4", "evaluation.tasks=67", "evaluation.samples=2")
-"""For languages whose interpreter takes a tenth of a second to start, once for each of a task's six tests."""
+SLOW_START = (
+    *("rollout.prompts=8", "rollout.group=16", "train.updates=4"),
+    *("evaluation.tasks=67", "evaluation.samples=2"),
+)
+"""For languages whose interpreter takes a tenth of a second to start, once for each of a task's six tests. The larger the
+groups, the more answers hold a program that has been run."""
 LANGUAGES: dict[str, tuple[str, ...]] = {
     "lua": (),
     "fortran": COMPILED,
-    "r": ("steps=30", *SLOW_START),
-    "julia": ("steps=16", *SLOW_START),
+    "r": ("steps=24", *SLOW_START),
+    "julia": ("steps=14", *SLOW_START),
     "ocaml": COMPILED,
 }
 """The five languages, and where one differs from the configuration: each is to take less than ten minutes."""
