@@ -103,6 +103,23 @@ def _compact(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"))
 
 
+def connect_read_only(url: URL) -> Engine:
+    """An engine for `url` whose connections cannot write; nothing is opened yet. Raises as `connect`."""
+    if url.get_backend_name() != "sqlite":
+        return connect(url).execution_options(postgresql_readonly=True)
+
+    def open_file() -> sqlite3.Connection:
+        path = sqlite_path(engine).absolute().as_uri()
+        options: dict[str, Any] = {"timeout": BUSY_TIMEOUT_S, "isolation_level": None, "check_same_thread": False}
+        opened: sqlite3.Connection = sqlite3.connect(f"{path}?mode=ro", uri=True, **options)
+        opened.create_function("plain", 1, plain, deterministic=True)
+        return opened
+
+    engine = create_engine(url, creator=open_file)
+    event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("begin"))
+    return engine
+
+
 @contextmanager
 def writing(engine: Engine) -> Iterator[Connection]:
     """A transaction that writes: committed at the end of the block, rolled back where it raises."""

@@ -7,13 +7,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, text
+from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import OperationalError
 
 from agnostics.errors import AgnosticsError
-from agnostics.store.database import BUSY_TIMEOUT_S, connect, explained, parse_url, sqlite_path
+from agnostics.store.database import connect_read_only, explained, parse_url
 from agnostics.store.version import require_newest, version_of
 
 QUERY_SECONDS = 5.0
@@ -37,7 +37,7 @@ class Reader:
         Raises UsageError where it has another schema than this code, is somebody else's, or is not there;
         AgnosticsError where it does not open.
         """
-        engine = _connect(parse_url(url))
+        engine = connect_read_only(parse_url(url))
         try:
             require_newest(engine, version_of(engine))
         except BaseException:
@@ -60,24 +60,6 @@ class Reader:
             limit = _limit_sqlite if self._engine.dialect.name == "sqlite" else _limit_postgres
             with limit(connection, seconds):
                 yield connection
-
-
-def _connect(url: URL) -> Engine:
-    if url.get_backend_name() == "sqlite":
-        return _connect_sqlite(url)
-    return connect(url).execution_options(postgresql_readonly=True)
-
-
-def _connect_sqlite(url: URL) -> Engine:
-    def open_file() -> sqlite3.Connection:
-        path = sqlite_path(engine).absolute().as_uri()
-        options: dict[str, Any] = {"timeout": BUSY_TIMEOUT_S, "isolation_level": None, "check_same_thread": False}
-        opened: sqlite3.Connection = sqlite3.connect(f"{path}?mode=ro", uri=True, **options)
-        return opened
-
-    engine = create_engine(url, creator=open_file)
-    event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("begin"))
-    return engine
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -10,11 +9,11 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from sqlalchemy import URL, Connection, Engine, Table, event, select
+from sqlalchemy import URL, Connection, Table, select
 
 from agnostics.store import views
 from agnostics.store.accepted import AcceptedProgram, accepted_programs
-from agnostics.store.database import connect, parse_url, reading
+from agnostics.store.database import connect_read_only, parse_url, reading
 from agnostics.store.filters import Filter, RunFilter
 from agnostics.store.frames import Rows
 from agnostics.store.queries import RunLine, find_run, list_runs, run_line
@@ -46,7 +45,7 @@ class Results:
 
     def __init__(self, url: URL) -> None:
         self._url = url
-        self._engine = _read_only(connect(url))
+        self._engine = connect_read_only(url)
 
     def __enter__(self) -> Self:
         return self
@@ -157,14 +156,3 @@ class Results:
                 yield ask_for(connection)
 
         return Rows(read)
-
-
-def _read_only(engine: Engine) -> Engine:
-    if engine.dialect.name == "postgresql":
-        return engine.execution_options(postgresql_readonly=True)
-
-    @event.listens_for(engine, "connect")
-    def _forbid(connection: sqlite3.Connection, _record: Any) -> None:
-        connection.execute("pragma query_only = on")
-
-    return engine
