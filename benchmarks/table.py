@@ -21,8 +21,8 @@ SLOW_START = (
     *("rollout.prompts=8", "rollout.group=16", "train.updates=4"),
     *("evaluation.tasks=67", "evaluation.samples=2"),
 )
-"""For languages whose interpreter takes a tenth of a second to start, once for each of a task's six tests. In large groups
-more answers hold a program that has been run."""
+"""For languages whose interpreter takes a tenth of a second to start, once for each of a task's six tests. In large
+groups more answers hold a program that has been run."""
 LANGUAGES: dict[str, tuple[str, ...]] = {
     "lua": (),
     "fortran": COMPILED,
