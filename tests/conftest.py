@@ -73,7 +73,7 @@ def agn(capsys: pytest.CaptureFixture[str]) -> Agn:
 
     def call(*arguments: str) -> Answer:
         capsys.readouterr()
-        return Answer(cli.run([*arguments]), *capsys.readouterr())
+        return Answer(cli.call([*arguments]), *capsys.readouterr())
 
     return call
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 from agnostics.bench import latency, measure, store_writing
-from agnostics.cli import run
+from agnostics.cli import call
 
 pytestmark = pytest.mark.slow
 
@@ -17,7 +17,7 @@ def test_the_sandbox_is_measured_against_the_bare_machine(
     monkeypatch.setattr(measure, "ROUNDS", 2)
     monkeypatch.setattr(measure, "BATCH_S", 0.2)
     monkeypatch.setattr(latency, "PROGRAMS", 30)
-    assert run(["bench", "sandbox", "--language", "lua", "--slots", "1", "--json"]) == 0
+    assert call(["bench", "sandbox", "--language", "lua", "--slots", "1", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     rates = ["bare_per_s", "docker_per_s", "bubblewrap_per_s", "docker_run_per_s"]
     ratios = ["docker_over_bare", "bubblewrap_over_bare", "docker_over_docker_run"]
@@ -29,7 +29,7 @@ def test_the_sandbox_is_measured_against_the_bare_machine(
 
 
 def test_a_language_without_right_programs_cannot_be_measured(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["bench", "sandbox", "--language", "nonesuch"]) == 2
+    assert call(["bench", "sandbox", "--language", "nonesuch"]) == 2
     assert "unknown language" in capsys.readouterr().err
 
 
@@ -37,7 +37,7 @@ def test_the_results_database_is_measured_on_both_databases(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(store_writing, "STEP_S", 0.05)
-    assert run(["bench", "store", "--rows", "5000", "--steps", "2", "--json"]) == 0
+    assert call(["bench", "store", "--rows", "5000", "--steps", "2", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert 300 < report["bytes_per_program"] < 2500
     assert report["sqlite_verifications_per_s"] > 100

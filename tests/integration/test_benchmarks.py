@@ -70,7 +70,7 @@ def test_verdicts_of_recorded_completions_agree_with_multipl_es_own_rules(
     recorded.write_text("".join(json.dumps(line) + "\n" for line in lines))
     words = ["--language", "lua-multipl-e", "--dataset", f"multipl-e:{LUA}", "--completions", str(recorded), "--json"]
     store = tmp_path / "results.db"
-    assert cli.run(["eval", *words, "--sandbox", "bubblewrap", "--store", str(store)]) == 0, capsys.readouterr().err
+    assert cli.call(["eval", *words, "--sandbox", "bubblewrap", "--store", str(store)]) == 0, capsys.readouterr().err
     with sqlite3.connect(store) as database:
         found = database.execute("select task, sample, verdict from verifications").fetchall()
     ours = {(task, sample): verdict == "accepted" for task, sample, verdict in found}
@@ -236,5 +236,5 @@ def test_another_lua_than_multipl_es_is_refused(tmp_path: Path, capsys: pytest.C
     recorded.write_text(json.dumps({"task": "HumanEval_0_has_close_elements", "completion": ""}) + "\n")
     words = ["--language", "lua", "--dataset", f"multipl-e:{LUA}", "--completions", str(recorded)]
     store = ["--sandbox", "bubblewrap", "--store", str(tmp_path / "results.db")]
-    assert cli.run(["eval", *words, *store]) == 2
+    assert cli.call(["eval", *words, *store]) == 2
     assert "has its tests in 'lua-multipl-e', which is no name or tag of 'lua'" in capsys.readouterr().err

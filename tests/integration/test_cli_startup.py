@@ -38,8 +38,8 @@ def agn(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
     program = (
         "import json, sys\n"
-        "from agnostics.cli import run\n"
-        f"status = run({arguments!r})\n"
+        "from agnostics.cli import call\n"
+        f"status = call({arguments!r})\n"
         f"print(json.dumps([status, [name for name in {HEAVY!r} if name in sys.modules]]))\n"
     )
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)

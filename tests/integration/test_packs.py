@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from agnostics.cli import run
+from agnostics.cli import call
 from agnostics.host import load_host
 from agnostics.language import Language
 from agnostics.sandbox.doctor import missing_tools
@@ -108,7 +108,7 @@ def test_contract_catches_a_language_that_leaves_something(verifier: Callable[[s
 
 
 def test_list_names_every_pack_with_its_origin(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["languages", "--json"]) == 0
+    assert call(["languages", "--json"]) == 0
     entries = {entry["name"]: entry for entry in json.loads(capsys.readouterr().out)}
     assert set(LANGUAGES) <= set(entries)
     assert entries["lua"]["origin"].startswith("agnostics-lang-lua ")
@@ -120,7 +120,7 @@ def test_list_names_every_pack_with_its_origin(capsys: pytest.CaptureFixture[str
 
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_what_show_prints_is_a_language_file(name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert run(["languages", "show", name]) == 0
+    assert call(["languages", "show", name]) == 0
     path = tmp_path / "copy.yaml"
     path.write_text(capsys.readouterr().out)
     language = load_host().language(name)
@@ -133,24 +133,24 @@ def test_check_of_a_language_that_cannot_run_here_is_one_line_and_status_3(
 ) -> None:
     path = tmp_path / "none.yaml"
     path.write_text("prompt: p\nfilename: a.x\nexecute: no-such-toolchain a.x\nreference: {add: 'x'}\n")
-    assert run(["languages", "check", str(path), "--sandbox", "bubblewrap"]) == 3
+    assert call(["languages", "check", str(path), "--sandbox", "bubblewrap"]) == 3
     assert "no-such-toolchain" in capsys.readouterr().err
 
 
 def test_check_counts_right_programs_that_are_refused_and_cheats_that_are_not(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert run(["languages", "check", "lua", "--sandbox", "bubblewrap", "--json"]) == 0
+    assert call(["languages", "check", "lua", "--sandbox", "bubblewrap", "--json"]) == 0
     (lua,) = json.loads(capsys.readouterr().out)["languages"]
     assert lua["right"] == len(load_host().language("lua").reference)
     assert lua["cheats"] > 4 * lua["right"]
     assert (lua["false_negatives"], lua["false_positives"], lua["failed"]) == (0, 0, [])
-    assert run(["languages", "check", "lua", "--sandbox", "bubblewrap"]) == 0
+    assert call(["languages", "check", "lua", "--sandbox", "bubblewrap"]) == 0
     assert f"false negatives in bubblewrap mode: 0 of {lua['right']} (0.00%)" in capsys.readouterr().out
 
 
 def test_check_fails_where_a_right_program_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "parrot.yaml"
     path.write_text("prompt: p\nfilename: a.sh\nexecute: sh a.sh\nreference: {add: 'read a b; echo $((a + b + 1))'}\n")
-    assert run(["languages", "check", str(path), "--sandbox", "bubblewrap"]) == 1
+    assert call(["languages", "check", str(path), "--sandbox", "bubblewrap"]) == 1
     assert "false negatives in bubblewrap mode: 1 of 1 (100.00%)" in capsys.readouterr().out

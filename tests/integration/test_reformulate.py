@@ -53,7 +53,7 @@ class Reformulate:
         """The exit status, what was told as JSON, and what was said."""
         Path("mbpp.jsonl").write_text("".join(f"{json.dumps(problem)}\n" for problem in problems))
         self._capsys.readouterr()
-        status = cli.run([*self.command, *options])
+        status = cli.call([*self.command, *options])
         told, said = self._capsys.readouterr()
         return status, json.loads(told) if told else None, said
 
@@ -307,7 +307,7 @@ def test_mbpps_sanitized_problems_pass_if_and_only_if_their_answers_are_right(
 
     server = chat_server(lambda asked: answers[asked.partition("test cases:\n")[2].partition("\nYou should return")[0]])
     options = ["--model", "recorded", "--endpoint", server.url, "--sandbox", "bubblewrap", "--json"]
-    assert cli.run(["datasets", "reformulate", str(source), *options, "-o", "tasks.jsonl"]) == 0
+    assert cli.call(["datasets", "reformulate", str(source), *options, "-o", "tasks.jsonl"]) == 0
     told = json.loads(capsys.readouterr().out)
     kept = {line["id"] for line in _lines("tasks.jsonl")}
     rejected = {line["id"]: line["reason"] for line in _lines("tasks.rejected.jsonl")}

@@ -107,10 +107,10 @@ def language(registry: Registry, tmp_path: Path) -> Path:
 def test_a_base_image_is_pulled_once_and_programs_run_on_it(
     registry: Registry, language: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert cli.run(["languages", "build", str(language)]) == 0
+    assert cli.call(["languages", "build", str(language)]) == 0
     assert f"pulling {registry.image}" in capsys.readouterr().err
     registry.stop()  # nobody needs it any more
-    assert cli.run(["languages", "build", str(language)]) == 0
+    assert cli.call(["languages", "build", str(language)]) == 0
     assert "pulling" not in capsys.readouterr().err
     made = Language.from_yaml(language)
     with Verifier("docker", 1) as verifier:
@@ -127,7 +127,7 @@ def test_an_image_that_the_registry_does_not_hold_is_one_line(
 ) -> None:
     other = registry.image.replace("perl:5", "perl:99")
     language.write_text(PERL.format(image=other))
-    assert cli.run(["languages", "build", str(language)]) == 3
+    assert cli.call(["languages", "build", str(language)]) == 3
     complaint = capsys.readouterr().err.splitlines()[-1]
     assert complaint.startswith(f"agn: the base image {other} is not here and no registry gives it")
     assert "manifest unknown" in complaint
@@ -137,7 +137,7 @@ def test_a_registry_that_does_not_answer_is_one_line(
     registry: Registry, language: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     registry.stop()
-    assert cli.run(["languages", "build", str(language)]) == 3
+    assert cli.call(["languages", "build", str(language)]) == 3
     complaint = capsys.readouterr().err.splitlines()[-1]
     assert complaint.startswith(f"agn: the base image {registry.image} is not here and no registry gives it")
     assert "connection refused" in complaint

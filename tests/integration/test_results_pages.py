@@ -239,14 +239,14 @@ def test_what_keeps_the_pages_from_being_served_is_one_line(
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        assert cli.run(["results", "serve", "--port", str(port), "--store", runs[0]]) == 2
+        assert cli.call(["results", "serve", "--port", str(port), "--store", runs[0]]) == 2
     assert (
         capsys.readouterr().err
         == f"agn: cannot answer at 127.0.0.1 port {port}: it is in use; name another with --port\n"
     )
-    assert cli.run(["results", "serve", "--store", "sqlite:////nowhere/to/be/found.db"]) == 2
+    assert cli.call(["results", "serve", "--store", "sqlite:////nowhere/to/be/found.db"]) == 2
     assert "agn run makes one" in capsys.readouterr().err
     monkeypatch.delitem(sys.modules, "agnostics.web.server")
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    assert cli.run(["results", "serve", "--store", runs[0]]) == 3
+    assert cli.call(["results", "serve", "--store", runs[0]]) == 3
     assert capsys.readouterr().err == "agn: uvicorn is not installed; run: pip install 'agnostics[serve]'\n"

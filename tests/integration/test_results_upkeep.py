@@ -45,10 +45,10 @@ def test_a_pruned_run_is_gone_with_what_only_it_had(
     store, (first, second) = filled
     url = store.engine.url.render_as_string(hide_password=False)
     before = _counts(store.engine)
-    assert cli.run(["results", "prune", first, "--store", url]) == 2
+    assert cli.call(["results", "prune", first, "--store", url]) == 2
     assert "say --yes" in capsys.readouterr().err
     assert _counts(store.engine) == before
-    assert cli.run(["results", "prune", first, "--yes", "--json", "--store", url]) == 0
+    assert cli.call(["results", "prune", first, "--yes", "--json", "--store", url]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert answer == {"deleted": [first], "runs": 1, "completions": 2, "programs": 1, "tasks": 1}
     left = _counts(store.engine)
@@ -62,10 +62,10 @@ def test_old_runs_are_pruned_by_date_and_nothing_is_deleted_without_a_name(
 ) -> None:
     store, runs = filled
     url = store.engine.url.render_as_string(hide_password=False)
-    assert cli.run(["results", "prune", "--yes", "--store", url]) == 2
-    assert cli.run(["results", "prune", "--before", "2001-01-01", "--yes", "--store", url]) == 0
+    assert cli.call(["results", "prune", "--yes", "--store", url]) == 2
+    assert cli.call(["results", "prune", "--before", "2001-01-01", "--yes", "--store", url]) == 0
     assert _counts(store.engine)["run"] == 2
-    assert cli.run(["results", "prune", "--before", "2999-01-01", "--yes", "--json", "--store", url]) == 0
+    assert cli.call(["results", "prune", "--before", "2999-01-01", "--yes", "--json", "--store", url]) == 0
     assert sorted(json.loads(capsys.readouterr().out.splitlines()[-1])["deleted"]) == sorted(runs)
     assert set(_counts(store.engine).values()) == {0}
 
@@ -79,8 +79,8 @@ def test_a_backup_made_while_a_run_writes_has_everything_committed_until_then(
     with store.recorder(first) as recorder:
         for sample in range(2000):
             recorder.completion(record(sample=sample, step=2))
-        assert cli.run(["results", "backup", str(file), "--store", url]) == 0
-    assert cli.run(["results", "backup", str(file), "--store", url]) == 2
+        assert cli.call(["results", "backup", str(file), "--store", url]) == 0
+    assert cli.call(["results", "backup", str(file), "--store", url]) == 2
     assert "is there already" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("copy")] == ["copy.db"]
     with Store.open(str(file), create=False) as copy, reading(copy.engine) as connection:

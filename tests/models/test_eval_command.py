@@ -130,7 +130,7 @@ PEAK += "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
 
 
 def test_twenty_thousand_completions_take_little_more_memory_than_a_thousand(tmp_path: Path) -> None:
-    """They are 100 MB of text. No program is among them, so that it is quick."""
+    """They are 100 MB of text; 8,192 answers may wait for the database. No program is among them, so that it is quick."""
     files = ["--dataset", str(_tasks(tmp_path, 1000)), "--completions", str(tmp_path / "c.jsonl")]
     # A process of its own starts it, for a peak begins with that of who forks.
     command = [sys.executable, "-c", PEAK, *AGN, "eval", *_fixed(tmp_path), *files]
@@ -141,7 +141,7 @@ def test_twenty_thousand_completions_take_little_more_memory_than_a_thousand(tmp
                 file.write(json.dumps({"task": str(n % 1000), "completion": f"{n} " * 900}) + "\n")
         peaks.append(int(subprocess.run(command, capture_output=True, check=True, timeout=120).stdout))  # KiB
     assert _query(tmp_path, "select count(*) from verification where verdict = 'no_program'") == [(21_000,)]
-    assert peaks[1] < peaks[0] + 40_000, peaks
+    assert peaks[1] < peaks[0] + 65_000, peaks
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
@@ -169,7 +169,7 @@ def test_an_evaluation_that_ended_early_goes_on_with_what_is_missing(
     answer = evaluate("--resume", "last", "--json")
     assert answer.returncode == 0, answer.stderr
     assert answer.json["evaluations"][0]["rates"]["pass@1"]["rate"] == pytest.approx(0.5)
-    assert _query(tmp_path, "select count(*), count(distinct task || sample) from verifications") == [(400, 400)]
+    assert _query(tmp_path, "select count(*), count(distinct task || '/' || sample) from verifications") == [(400, 400)]
     assert _query(tmp_path, f"select count(*) from verification where completion_id > {last}") == [(400 - stored,)]
     assert _query(tmp_path, "select status from run") == [("finished",)]
 

@@ -125,8 +125,8 @@ LOSSES = ("loss", "gap", "ratio", "gradient_norm", "reward_mean", "policy_versio
 
 def _rewards(home: Any, run: str) -> list[Any]:
     """The reward and advantage of everything that a run's model wrote, in order."""
-    join = "from reward r join completion c on c.id = completion_id join task on task.id = task_id where run_id = ?"
-    return home.query(f"select r.value, r.advantage {join} order by phase, step, task.key, sample", run)
+    order = "order by phase, step, task, sample"
+    return home.query(f"select reward, advantage from verifications where run = ? {order}", run)
 
 
 def _losses(home: Any, run: str) -> list[Any]:

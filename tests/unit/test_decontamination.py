@@ -118,7 +118,7 @@ def decontaminate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
 
     def call(*arguments: str) -> tuple[int, str, str]:
         capsys.readouterr()
-        return cli.run(["datasets", "decontaminate", "train.jsonl", *arguments]), *capsys.readouterr()
+        return cli.call(["datasets", "decontaminate", "train.jsonl", *arguments]), *capsys.readouterr()
 
     return call
 
@@ -142,7 +142,7 @@ def test_the_command_writes_what_may_be_trained_on_and_why_the_rest_may_not(deco
         *(("c", "t", test) for test in ("8-gram", "minhash")),
     ]
     assert (removed[0]["against"], removed[1]["similarity"]) == ("tested.jsonl", 1.0)
-    assert cli.run(["datasets", "show", "clean.jsonl"]) == 0
+    assert cli.call(["datasets", "show", "clean.jsonl"]) == 0
 
 
 def test_files_that_are_there_are_kept_unless_forced(decontaminate: Decontaminate) -> None:

@@ -145,7 +145,7 @@ def filled(database: str, lua: Language, record: Make) -> str:
 
 
 def test_a_runs_failures_are_told_in_clusters_with_an_example(filled: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["results", "failures", "last", "--store", filled, "--json"]) == 0
+    assert cli.call(["results", "failures", "last", "--store", filled, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [(one["language"], one["verdict"], one["message"], one["programs"]) for one in found] == [
         ("lua", "runtime_error", "snippet.lua:…: attempt to call '…'", 3),
@@ -153,7 +153,7 @@ def test_a_runs_failures_are_told_in_clusters_with_an_example(filled: str, capsy
     ]
     first = {"message": "snippet.lua:0: attempt to call 'x0'", "program": "print(x0)"}
     assert found[0]["example"] == first
-    assert cli.run(["results", "--store", filled, "failures", "last", "-n", "1"]) == 0
+    assert cli.call(["results", "--store", filled, "failures", "last", "-n", "1"]) == 0
     shown = capsys.readouterr().out
     assert shown.startswith("lua: 4 faulty programs, 2 clusters\n")
     assert "0.75   runtime_error  snippet.lua:…: attempt to call '…'" in shown
@@ -165,13 +165,13 @@ def test_a_runs_first_steps_say_what_rejection_sampling_would_solve(
     filled: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def solved(*options: str) -> list[tuple[int, int, float]]:
-        assert cli.run(["results", "solved", "last", "--store", filled, "--json", *options]) == 0
+        assert cli.call(["results", "solved", "last", "--store", filled, "--json", *options]) == 0
         return [(one["attempts"], one["tasks"], one["share"]) for one in json.loads(capsys.readouterr().out)]
 
     assert solved("--steps", "1") == [(1, 1, 0.0), (2, 1, 0.0), (4, 1, 0.0)]
     assert solved("--steps", "2") == [(1, 1, pytest.approx(1 / 5)), (2, 1, pytest.approx(2 / 5)), (4, 1, 0.8)]
     assert solved()[0] == (1, 1, pytest.approx(2 / 6))
-    assert cli.run(["results", "solved", "last", "--store", filled]) == 0
+    assert cli.call(["results", "solved", "last", "--store", filled]) == 0
     assert capsys.readouterr().out.splitlines()[0].split() == ["attempts", "tasks", "solved", "95", "%"]
 
 
@@ -181,5 +181,5 @@ def test_a_run_that_judged_nothing_is_refused_in_one_line(
     url = f"sqlite:///{tmp_path / 'runs.db'}"
     with Store.open(url) as store:
         store.start_run(kind="train", config={}, language=lua, model="m", dataset="starter", seed=0)
-    assert cli.run(["results", "solved", "last", "--store", url]) == 2
+    assert cli.call(["results", "solved", "last", "--store", url]) == 2
     assert "has judged no program yet" in capsys.readouterr().err

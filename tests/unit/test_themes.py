@@ -144,7 +144,7 @@ def test_two_phases_of_a_run_are_sorted_into_themes_and_drawn(
         str(tmp_path / "plots"),
         "--json",
     ]
-    assert cli.run(["results", "themes", "last:eval_before", "last:eval_after", *options]) == 0
+    assert cli.call(["results", "themes", "last:eval_before", "last:eval_after", *options]) == 0
     told, said = capsys.readouterr()
     before, after = json.loads(told)["runs"]
     assert [(run["programs"], run["unread_answers"]) for run in (before, after)] == [(5, 1), (4, 2)]
@@ -152,7 +152,7 @@ def test_two_phases_of_a_run_are_sorted_into_themes_and_drawn(
     assert before["run"].endswith("eval_before")
     assert said.splitlines()[-1] == "cost: 11 requests, 1100 prompt tokens, 110 completion tokens"
     assert sorted(path.name for path in (tmp_path / "plots").iterdir()) == ["themes.png", "themes.svg"]
-    assert cli.run(["results", "themes", "last:eval_before", "--programs", "3", *options]) == 0
+    assert cli.call(["results", "themes", "last:eval_before", "--programs", "3", *options]) == 0
     assert json.loads(capsys.readouterr().out)["runs"][0]["programs"] in (2, 3)
     assert len(server.asked) == 12
 
@@ -162,10 +162,10 @@ def test_answers_that_are_no_use_draw_nothing_and_are_said_to_be_none(
 ) -> None:
     options = ["--model", "wise", "--endpoint", chat_server(lambda _: "No.").url, "--store", store]
     folder = tmp_path / "plots"
-    assert cli.run(["results", "themes", "last", *options, "--out", str(folder)]) == 1
+    assert cli.call(["results", "themes", "last", *options, "--out", str(folder)]) == 1
     assert "nothing usable came back from 'wise'" in capsys.readouterr().err
     assert not folder.exists()
-    assert cli.run(["results", "themes", "last:training", *options]) == 2
+    assert cli.call(["results", "themes", "last:training", *options]) == 2
     assert "unknown phase 'training'; did you mean 'train'?" in capsys.readouterr().err
 
 
@@ -174,7 +174,7 @@ def test_the_themes_that_a_model_finds_are_printed_as_plain_text(
 ) -> None:
     server = chat_server(lambda _: "<think>Hm.</think>\n1. **Brackets**:\x1b[2J missing.\n2. Logic.\n")
     options = ["--model", "wise", "--endpoint", server.url, "--store", store]
-    assert cli.run(["results", "find-themes", "last", "--programs", "4", *options]) == 0
+    assert cli.call(["results", "find-themes", "last", "--programs", "4", *options]) == 0
     told, said = capsys.readouterr()
     assert told == "1. **Brackets**:[2J missing.\n2. Logic.\n"
     assert "showing 4 of 12 faulty programs" in said

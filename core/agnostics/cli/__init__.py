@@ -79,11 +79,14 @@ def agn(no_plugins: bool) -> None:
 
 def main(argv: list[str] | None = None) -> None:
     """Run `agn` and exit: 0 done, 1 failures found, 2 wrong use, 3 something is missing here, 130 interrupted."""
-    sys.exit(run(sys.argv[1:] if argv is None else argv))
+    sys.exit(call(sys.argv[1:] if argv is None else argv))
 
 
-def run(argv: list[str]) -> int:
-    """Run one command line and return its exit status; an expected error is one line on stderr."""
+def call(argv: list[str]) -> int:
+    """Run one command line and return its exit status; an expected error is one line on stderr.
+
+    It is not named after what it does: loading the command `run` binds that name to its module.
+    """
     logging.basicConfig(format="agn: %(message)s", level=logging.WARNING)
     try:
         result: Any = agn.main(argv, prog_name="agn", standalone_mode=False)
