@@ -130,7 +130,7 @@ PEAK += "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
 
 
 def test_twenty_thousand_completions_take_little_more_memory_than_a_thousand(tmp_path: Path) -> None:
-    """They are 100 MB of text; 8,192 answers may wait for the database. No program is among them, so that it is quick."""
+    """They are 100 MB of text; 8,192 answers may wait for the database. No program is among them: it is quick."""
     files = ["--dataset", str(_tasks(tmp_path, 1000)), "--completions", str(tmp_path / "c.jsonl")]
     # A process of its own starts it, for a peak begins with that of who forks.
     command = [sys.executable, "-c", PEAK, *AGN, "eval", *_fixed(tmp_path), *files]
