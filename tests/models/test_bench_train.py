@@ -6,7 +6,7 @@ import json
 
 import pytest
 from agnostics.bench import job, train
-from agnostics.cli import run
+from agnostics.cli import call
 
 pytestmark = pytest.mark.slow
 
@@ -18,7 +18,7 @@ def test_our_trainer_is_measured_against_that_of_trl(
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(job, "WARM_UP", 1)
     monkeypatch.setattr(train, "SIZES", {"cpu": job.Size(2, 4, 32, 2, "float32")})
-    assert run(["bench", "train", "--repeats", "1", "--json"]) == 0
+    assert call(["bench", "train", "--repeats", "1", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     trainers = ["ours", "ours_overlapped", "trl"]
     ratios = ["ours_over_trl", "overlapped_over_trl", "peak_memory_over_trl"]

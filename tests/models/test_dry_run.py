@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import pytest
 import torch
-from agnostics.cli import run as agn
+from agnostics.cli import call as agn
 from agnostics.train import scorer
 from agnostics.train.batch import Example, stack
 from agnostics.train.config import RunConfig, TrainConfig, load_config
