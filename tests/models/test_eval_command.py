@@ -10,13 +10,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
+from agnostics.evaluate.written import REQUEST
 from command_line import Agn
 
 AGN = [sys.executable, "-c", "from agnostics.cli import main; main()"]
@@ -246,6 +247,41 @@ def test_a_model_behind_an_endpoint_is_asked_without_the_languages_prompt(
     assert _query(tmp_path, "select distinct tokens from completion") == [(7,)]
 
 
+class WritesTests(Server):
+    """A server that writes a right test when it is asked for tests, else two wrong programs for each right one."""
+
+    programs = 0
+
+    def answer(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        answer = super().answer(path, body)
+        if body["messages"][0]["content"].startswith(REQUEST):
+            text = "A test:\n```input\n7\n```\n```output\n8\n```"
+        else:
+            self.programs += 1
+            text = _block(RIGHT if self.programs % 3 == 0 else WRONG)
+        answer["choices"][0]["message"]["content"] = text
+        return answer
+
+
+def test_the_best_of_k_is_chosen_by_tests_that_the_model_wrote(evaluate: Agn, tmp_path: Path) -> None:
+    with closing(WritesTests()) as server:
+        words = ("--endpoint", server.url, "--model", "wise", "--dataset", str(_tasks(tmp_path, 3)), "--samples", "3")
+        settings = ("--set", "requests=1", "--set", "written_tests=2")
+        answer = evaluate(*words, *settings, "--vote", "--k", "3", "--json")
+        assert answer.returncode == 0, answer.stderr
+        asked = len(server.asked)
+        resumed = evaluate("--resume", "last", "--k", "3", "--json")
+    assert asked == len(server.asked) == 3 * (3 + 2)
+    for (found,) in (answer.json["evaluations"], resumed.json["evaluations"]):
+        rates = {name: rate["rate"] for name, rate in found["rates"].items()}
+        assert rates == pytest.approx(
+            {"pass@1": 1 / 3, "pass@3": 1.0, "majority@3": 0.0, "short-3@3": 0.0, "best@3": 1}
+        )
+        assert found["programs"] == 9
+    written = "select task, verdict, tests_total from verifications where phase = 'eval_written' order by 1, 2"
+    assert _query(tmp_path, written) == [(task, v, 1) for task in "012" for v in ("accepted", "wrong_answer")]
+
+
 # With a model of this machine
 
 
@@ -283,6 +319,7 @@ def test_what_cannot_be_measured_is_said_before_anything_is_sampled(evaluate: Ag
         ("--plot", "chart.pdf"): "name a file that ends in .png or .svg",
         ("--split", "tset"): "unknown split of jsonl 'tset'",
         ("--compare", "last"): "no run is stored here yet",
+        ("--set", "written_tests=3"): "written_tests needs --vote",
         ("--set", "sample=3"): "did you mean 'samples'?",
         ("--resume", "last"): "--resume goes on with the evaluation's own settings",
     }.items():

@@ -14,7 +14,7 @@ from agnostics.statistics import bootstrap_interval, wilson_interval
 from agnostics.store import CompletionRecord, Store
 from agnostics.store.database import reading
 from agnostics.store.evaluations import programs_by_task, stored_samples
-from agnostics.task import Comparison, Stitch
+from agnostics.task import Comparison, Stitch, Test
 from agnostics.verification import TestResult, Verdict
 
 ACCEPTED, WRONG, CRASH, OURS = Verdict.ACCEPTED, Verdict.WRONG_ANSWER, Verdict.RUNTIME_ERROR, Verdict.SANDBOX_ERROR
@@ -58,6 +58,27 @@ def test_rates_tables_and_votes_are_as_computed_by_hand(database: str, lua: Lang
     }
     assert {name: rate.tasks for name, rate in found.by_difficulty.items()} == {"easy": 1}
     assert found.verdicts == {"accepted": 3, "wrong_answer": 2, "runtime_error": 1, "sandbox_error": 1}
+
+
+def test_what_ran_on_tests_that_the_model_wrote_decides_best_at_k_and_nothing_else(
+    database: str, lua: Language, record: Make
+) -> None:
+    wrong, right = _record(record, WRONG, "a", 0, "2", "3"), _record(record, ACCEPTED, "a", 1, "2", "2")
+    shown = (TestResult(ACCEPTED, stdout="2"), TestResult(WRONG, stdout="3"))
+    records = [replace(wrong, verification=replace(wrong.verification, tests=shown)), right]
+    plain: Evaluation = _evaluation(database, lua, records, (2,), vote=True)
+    again = [
+        replace(one, phase="eval_written", task=one.task.model_copy(update={"tests": (Test(input="9", output="9"),)}))
+        for one in records
+    ]
+    for passed, one in enumerate(again):
+        verification = replace(one.verification, tests=(TestResult(ACCEPTED),) * passed)
+        again[passed] = replace(one, verification=verification)
+    examined: Evaluation = _evaluation(database, lua, [*records, *again], (2,), vote=True)
+    assert (plain.rates["best@2"].rate, examined.rates["best@2"].rate) == (0.0, 1.0)
+    assert {**plain.as_dict(), "rates": 0, "run": 0} == {**examined.as_dict(), "rates": 0, "run": 0}
+    assert plain.rates["pass@2"] == examined.rates["pass@2"]
+    assert plain.rates["majority@2"] == examined.rates["majority@2"]
 
 
 def test_what_is_stored_is_known_by_task_and_sample(database: str, lua: Language, record: Make) -> None:

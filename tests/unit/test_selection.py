@@ -6,8 +6,10 @@ import pytest
 from agnostics.evaluate.selection import Candidate, best, choice_at_k, majority, short
 
 
-def candidate(output: str | None, tokens: int = 10, *, right: str = "4", examples: int = 0) -> Candidate:
-    return Candidate(output == right, tokens, output, examples)
+def candidate(
+    output: str | None, tokens: int = 10, *, right: str = "4", examples: int = 0, written: int = 0
+) -> Candidate:
+    return Candidate(output == right, tokens, output, examples, written)
 
 
 FIVE, LONG_FIVE, FOUR, LONG_FOUR = candidate("5", 3), candidate("5", 9), candidate("4", 4), candidate("4", 20)
@@ -45,6 +47,14 @@ def test_the_best_passes_most_examples_before_votes_are_counted() -> None:
     passes = candidate("4", 50, examples=1)
     assert best([FIVE, FIVE, passes]) is passes
     assert best([FIVE, LONG_FIVE, FOUR]) is FIVE
+
+
+def test_among_those_that_pass_the_examples_the_best_passes_most_tests_that_the_model_wrote() -> None:
+    passes = candidate("4", 50, examples=1, written=3)
+    rivals = [candidate("5", examples=1, written=2)] * 2
+    cheat = candidate("6", 1, written=5)
+    assert best([*rivals, cheat, passes]) is passes
+    assert best([*rivals, cheat]) is rivals[0]
 
 
 def test_a_choice_of_all_is_exact_and_of_one_is_the_share_of_right_ones() -> None:

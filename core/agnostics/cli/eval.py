@@ -151,6 +151,8 @@ def _check(settings: EvaluationSettings, ks: tuple[int, ...], plot: Path | None)
         raise UsageError("--endpoint and --completions exclude each other: answers are sampled, or they are there")
     if settings.endpoint and "model" not in settings.model_fields_set:
         raise UsageError("--endpoint needs --model: the name by which it knows the model")
+    if settings.written_tests and (settings.completions or not settings.vote):
+        raise UsageError("written_tests needs --vote, for best@k chooses by them, and a model that writes them")
     if not settings.completions and max(ks) > settings.samples:
         raise UsageError(f"pass@{max(ks)} needs --samples {max(ks)} or more, not {settings.samples}")
 

@@ -14,7 +14,7 @@ from agnostics.store.queries import Count, RunLine, Score, curve, find_run, kind
 
 CURVE_ROWS = 20
 EXTREMES = 5
-_PHASES = ("eval_before", "train", "eval_during", "eval_after", "eval")
+_PHASES = ("eval_before", "train", "eval_during", "eval_after", "eval", "eval_written")
 _WHEN = {"eval_before": "before training", "eval_after": "after training", "eval": "in evaluation"}
 
 

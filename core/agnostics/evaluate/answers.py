@@ -29,8 +29,8 @@ class Answered:
     finish_reason: FinishReason
 
 
-Source = Callable[[Iterable[Wanted]], Iterator[Answered]]
-"""Answers what is wanted, in any order."""
+Source = Callable[[Iterable[Wanted], Language], Iterator[Answered]]
+"""Answers what is wanted, asked in the words of a language, in any order."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,6 @@ class EngineSource:
 
     engine: Engine
     tokenizer: Any
-    language: Language
     sampling: Sampling
     seed: int
     longest: int
@@ -50,9 +49,9 @@ class EngineSource:
     """How many answers are asked for at a time: what runs, and what is to run next."""
     left_out: Callable[[Task], None]
 
-    def __call__(self, wanted: Iterable[Wanted]) -> Iterator[Answered]:
+    def __call__(self, wanted: Iterable[Wanted], language: Language) -> Iterator[Answered]:
         """See `Source`."""
-        prompts, keys, asked = self._prompts(wanted), count(), dict[int, tuple[Task, int]]()
+        prompts, keys, asked = self._prompts(wanted, language), count(), dict[int, tuple[Task, int]]()
         while True:
             for task, sample, prompt in islice(prompts, self.waiting - len(asked)):
                 key = next(keys)
@@ -66,16 +65,16 @@ class EngineSource:
     def _sampling_of(self, task: Task) -> Sampling:
         return replace(self.sampling, stop=task.stitch.ends) if task.stitch else self.sampling
 
-    def _prompts(self, wanted: Iterable[Wanted]) -> Iterator[tuple[Task, int, Prompt]]:
-        for question, samples in self._questions(wanted):
+    def _prompts(self, wanted: Iterable[Wanted], language: Language) -> Iterator[tuple[Task, int, Prompt]]:
+        for question, samples in self._questions(wanted, language):
             for sample in samples:
                 # The seeds with which training measures held-out tasks: the same answers at the same temperature.
                 seed = seed_for(f"{self.seed}/evaluation", question.task.id, sample)
                 yield question.task, sample, Prompt(question.prompt, seed)
 
-    def _questions(self, wanted: Iterable[Wanted]) -> Iterator[tuple[Question, Sequence[int]]]:
+    def _questions(self, wanted: Iterable[Wanted], language: Language) -> Iterator[tuple[Question, Sequence[int]]]:
         for task, samples in wanted:
-            question = ask(self.tokenizer, self.language, task)
+            question = ask(self.tokenizer, language, task)
             if len(question.prompt) <= self.longest:
                 yield question, samples
             else:
@@ -91,29 +90,28 @@ class EndpointSource:
     """Samples behind an endpoint, `requests` at a time. Who leaves it early waits for the requests under way."""
 
     endpoint: Endpoint
-    language: Language
     sampling: Sampling
     requests: int
 
-    def __call__(self, wanted: Iterable[Wanted]) -> Iterator[Answered]:
+    def __call__(self, wanted: Iterable[Wanted], language: Language) -> Iterator[Answered]:
         """See `Source`."""
         each = ((task, sample) for task, samples in wanted for sample in samples)
         with ThreadPoolExecutor(self.requests) as pool:
             asked = dict[Future[Reply], tuple[Task, int]]()
             while True:
                 more = islice(each, self.requests - len(asked))
-                asked |= {pool.submit(self._ask, task): (task, sample) for task, sample in more}
+                asked |= {pool.submit(self._ask, task, language): (task, sample) for task, sample in more}
                 if not asked:
                     return
                 for done in wait(asked, return_when=FIRST_COMPLETED).done:
                     yield _replied(*asked.pop(done), done.result())
 
-    def _ask(self, task: Task) -> Reply:
+    def _ask(self, task: Task, language: Language) -> Reply:
         tokens, temperature = self.sampling.max_new_tokens, self.sampling.temperature
         if task.stitch and task.stitch.stop is not None:
             stop = task.stitch.ends
             return self.endpoint.complete(task.statement, stop=stop, max_tokens=tokens, temperature=temperature)
-        message = {"role": "user", "content": self.language.prompt_for(task)}
+        message = {"role": "user", "content": language.prompt_for(task)}
         return self.endpoint.chat([message], max_tokens=tokens, temperature=temperature)
 
 

@@ -12,6 +12,7 @@ from agnostics.errors import AgnosticsError
 from agnostics.evaluate.answers import Answered
 from agnostics.language import Language
 from agnostics.store import CompletionRecord, Recorder
+from agnostics.store.records import Phase
 from agnostics.verification import Verification
 from agnostics.verify import Verifier
 
@@ -30,10 +31,17 @@ class Judging:
     """
 
     def __init__(
-        self, verifier: Verifier, language: Language, recorder: Recorder, judged: Judged, *, every_test: bool
+        self,
+        verifier: Verifier,
+        language: Language,
+        recorder: Recorder,
+        judged: Judged,
+        *,
+        phase: Phase,
+        every_test: bool,
     ) -> None:
         self._verifier, self._language, self._recorder, self._judged = verifier, language, recorder, judged
-        self._every_test = every_test
+        self._phase, self._every_test = phase, every_test
         self._bound = IN_FLIGHT_PER_SLOT * verifier.slots
         self._room = threading.BoundedSemaphore(self._bound)
         self._failure: BaseException | None = None
@@ -46,10 +54,12 @@ class Judging:
             for _ in range(self._bound):
                 self._take_room()
 
-    def judge(self, answered: Answered) -> None:
-        """Have one answer verified and stored; waits while many are under way. Raises what went wrong with another."""
+    def judge(self, answered: Answered, program: str | None) -> None:
+        """Have `program`, which `answered` holds, verified and stored; waits while many are under way.
+
+        Raises what went wrong with another.
+        """
         self._take_room()
-        program = self._language.program_for(answered.task, answered.text)
         future = self._verifier.submit(self._language, program, answered.task, stop_on_failure=not self._every_test)
         future.add_done_callback(partial(self._done, answered))
 
@@ -64,17 +74,17 @@ class Judging:
     def _done(self, answered: Answered, future: Future[Verification]) -> None:
         try:
             verification = future.result()
-            self._recorder.completion(_record(answered, verification))
+            self._recorder.completion(_record(self._phase, answered, verification))
             self._judged(verification)
         except BaseException as error:
             self._failure = self._failure or error
         self._room.release()
 
 
-def _record(answered: Answered, verification: Verification) -> CompletionRecord:
+def _record(phase: Phase, answered: Answered, verification: Verification) -> CompletionRecord:
     return CompletionRecord(
         step=0,
-        phase="eval",
+        phase=phase,
         task=answered.task,
         sample=answered.sample,
         text=answered.text,

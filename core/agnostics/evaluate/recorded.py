@@ -11,6 +11,7 @@ from pydantic import Field, ValidationError
 
 from agnostics.errors import UsageError, unknown
 from agnostics.evaluate.answers import Answered, Wanted
+from agnostics.language import Language
 from agnostics.task import Frozen, Task
 
 
@@ -38,8 +39,8 @@ class RecordedSource:
         if not path.is_file():
             raise UsageError(f"{path}: no such file")
 
-    def __call__(self, wanted: Iterable[Wanted]) -> Iterator[Answered]:
-        """See `Source`: all answers in the file, whatever their number."""
+    def __call__(self, wanted: Iterable[Wanted], _language: Language) -> Iterator[Answered]:
+        """See `Source`: all answers in the file, whatever their number and however they were asked."""
         tasks = {task.id: task for task, _ in wanted}
         lines, seen = Counter[str](), set[tuple[str, int]]()
         for where, line in self._lines():

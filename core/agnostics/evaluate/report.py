@@ -11,15 +11,13 @@ from typing import Any
 from sqlalchemy import Connection
 
 from agnostics.errors import UsageError
-from agnostics.evaluate.selection import Candidate, Choice, best, choice_at_k, majority, short
+from agnostics.evaluate.selection import EXAMPLES, Candidate, Choice, best, choice_at_k, majority, short
 from agnostics.statistics import bootstrap_interval, pass_at_k, sign_flip_p_value, wilson_interval
-from agnostics.store.evaluations import Program, TaskOutcome, programs_by_task, task_outcomes
+from agnostics.store.evaluations import Program, TaskOutcome, programs_by_task, task_outcomes, written_tests_passed
 from agnostics.store.queries import RunLine, run_line, verdicts
 
 SHORT = 3
 """The m of short-m@k (section 7.6 of the CWM paper)."""
-EXAMPLES = 1
-"""How many of a task's tests are taken for those that its statement shows."""
 _CHOICES: dict[str, Choice] = {"majority@{k}": majority, f"short-{SHORT}@{{k}}": short(SHORT), "best@{k}": best}
 
 
@@ -147,17 +145,18 @@ def _grouped(named: Iterable[tuple[Iterable[str], TaskOutcome]]) -> dict[str, Ra
 
 def _chosen(connection: Connection, run: str, k: int, seed: int) -> dict[str, Rate]:
     """What each way to choose one of `k` programs comes to, over the tasks that have as many."""
+    written = written_tests_passed(connection, run)
     found = defaultdict[str, list[float]](list)
     for task, programs in programs_by_task(connection, run):
-        candidates = [_candidate(program) for program in programs]
+        candidates = [_candidate(one, written.get((task, one.program), 0)) for one in programs]
         for name, choose in _CHOICES.items() if len(candidates) >= k else ():
             found[name.format(k=k)].append(choice_at_k(candidates, k, choose, seed=f"{seed}/{task}"))
     return {name: _mean(values, seed) for name, values in found.items()}
 
 
-def _candidate(program: Program) -> Candidate:
+def _candidate(program: Program, written: int) -> Candidate:
     examples = sum(verdict == "accepted" for verdict, _ in program.tests[:EXAMPLES])
-    return Candidate(program.verdict == "accepted", program.tokens, _output(program), examples)
+    return Candidate(program.verdict == "accepted", program.tokens, _output(program), examples, written)
 
 
 def _output(program: Program) -> str | None:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+EXAMPLES = 1
+"""How many of a task's tests are taken for those that its statement shows."""
 DRAWS = 100
 """How many draws of `k` answers the mean is taken over, where there are more answers than that."""
 
@@ -16,13 +18,15 @@ DRAWS = 100
 class Candidate:
     """One answer to a task. `output` is what its program said in all tests; None where nothing ran, which has no vote.
 
-    `examples` counts the passed tests among those that a statement shows; `tokens` is the answer's length.
+    `examples` counts the passed tests among those that a statement shows, `written` those among the tests that the
+    model wrote; `tokens` is the answer's length.
     """
 
     accepted: bool
     tokens: int
     output: str | None
     examples: int = 0
+    written: int = 0
 
 
 Choice = Callable[[Sequence[Candidate]], Candidate | None]
@@ -54,11 +58,11 @@ def short(m: int) -> Choice:
 
 
 def best(candidates: Sequence[Candidate]) -> Candidate | None:
-    """The majority among the candidates that pass most of the examples: best@k of the CWM paper (section 7.2), but for
-    the tests that its model writes.
+    """best@k of the CWM paper (section 7.2): of the candidates that pass most of the examples, those that pass most of
+    the tests that the model wrote, and the majority among these.
     """
-    most = max((candidate.examples for candidate in candidates), default=0)
-    return majority([candidate for candidate in candidates if candidate.examples == most])
+    most = max((_passed(candidate) for candidate in candidates), default=None)
+    return majority([candidate for candidate in candidates if _passed(candidate) == most])
 
 
 def choice_at_k(candidates: Sequence[Candidate], k: int, choose: Choice, *, seed: int | str = 0) -> float:
@@ -76,6 +80,10 @@ def choice_at_k(candidates: Sequence[Candidate], k: int, choose: Choice, *, seed
 
 def _right(chosen: Candidate | None) -> float:
     return float(chosen is not None and chosen.accepted)
+
+
+def _passed(candidate: Candidate) -> tuple[int, int]:
+    return candidate.examples, candidate.written
 
 
 def _tokens(candidate: Candidate) -> int:

@@ -16,6 +16,7 @@ from agnostics.evaluate.judging import Judging
 from agnostics.evaluate.models import answer_limits, model_folder
 from agnostics.evaluate.recorded import RecordedSource
 from agnostics.evaluate.settings import EvaluationSettings
+from agnostics.evaluate.written import Examination
 from agnostics.host import Host
 from agnostics.language import Language
 from agnostics.rollout.endpoint import Endpoint
@@ -58,13 +59,20 @@ def evaluate(
     progress = _Progress(reporter, host, expected, done)
     with (
         Verifier(settings.sandbox, languages=host.languages()) as verifier,
-        _source(settings, host, language, reporter, key, done) as source,
+        _source(settings, host, reporter, key, done) as source,
         _started(store, _entered(store, settings, language, run), progress) as name,
         store.recorder(name) as recorder,
-        Judging(verifier, language, recorder, progress.judged, every_test=settings.vote) as judging,
     ):
-        for answered in source(_wanted(tasks, settings, done)):
-            judging.judge(answered)
+        judges = partial(Judging, verifier, language, recorder)
+        with judges(progress.judged, phase="eval", every_test=settings.vote) as judging:
+            for answered in source(_wanted(tasks, settings, done), language):
+                judging.judge(answered, language.program_for(answered.task, answered.text))
+        if settings.written_tests:
+            reporter.say("asking the model for tests of its own")
+            recorder.flush()
+            tasks, _ = chosen_tasks(settings, host)
+            with judges(progress.examined, phase="eval_written", every_test=True) as judging:
+                Examination(store, name, judging, settings.written_tests).hold(tasks, source, language)
     return name
 
 
@@ -160,6 +168,11 @@ class _Progress:
             self.host.program_verified(self._run, verification)
             self.reporter.judged(self._verdicts[Verdict.ACCEPTED], self._verdicts.total(), self._expected)
 
+    def examined(self, verification: Verification) -> None:
+        """Take note of one that ran on tests which the model wrote; on any thread."""
+        with self._lock:
+            self.host.program_verified(self._run, verification)
+
     def summary(self) -> dict[str, int]:
         """How many were judged this time, by verdict."""
         return {str(verdict): count for verdict, count in self._verdicts.items()}
@@ -169,7 +182,6 @@ class _Progress:
 def _source(
     settings: EvaluationSettings,
     host: Host,
-    language: Language,
     reporter: Reporter,
     key: str | None,
     done: Mapping[str, frozenset[int]],
@@ -180,7 +192,7 @@ def _source(
         yield RecordedSource(Path(settings.completions), done)
     elif settings.endpoint:
         with Endpoint(settings.endpoint, settings.model, key) as endpoint:
-            yield EndpointSource(endpoint, language, sampling, settings.requests)
+            yield EndpointSource(endpoint, sampling, settings.requests)
     else:
         folder = model_folder(settings, host, reporter.say)
         tokenizer, stop_ids, longest = answer_limits(folder, settings)
@@ -198,7 +210,6 @@ def _source(
             yield EngineSource(
                 engine=engine,
                 tokenizer=tokenizer,
-                language=language,
                 sampling=sampling,
                 seed=settings.seed,
                 longest=longest,

@@ -32,6 +32,8 @@ class EvaluationSettings(Frozen):
     """Begin each prompt with the language's, as training does; else it names the language and gives no advice."""
     vote: bool = False
     """Run every test of every program, for majority vote, short-m@k and best@k."""
+    written_tests: Count = 0
+    """In how many answers the model is asked for tests of its own to each task, by which best@k then chooses."""
     endpoint: str | None = None
     """Sample behind this OpenAI-compatible URL, in place of a model on this machine."""
     key_from: str = "OPENAI_API_KEY"

@@ -26,7 +26,7 @@ from verification v
 join program p on p.id = v.program_id
 left join test_result t on t.completion_id = v.completion_id and t.number = (
     select min(number) from test_result where completion_id = v.completion_id and verdict = {number})
-where v.run_id = :run and v.phase = coalesce(:phase, v.phase) and v.verdict in ({faulty})
+where v.run_id = :run and (v.phase = :phase or :phase is null and v.phase <> 'eval_written') and v.verdict in ({faulty})
 order by v.completion_id
 """.format(faulty=", ".join(f"'{verdict}'" for verdict in FAULTY), number=number_of("v.verdict"))
 ).columns(compile_message=CompressedText(), stderr=CompressedText(), difference=JSON())

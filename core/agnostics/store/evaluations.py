@@ -12,6 +12,7 @@ from sqlalchemy import Connection, case, func, select
 
 from agnostics.errors import UsageError
 from agnostics.store import schema
+from agnostics.task import Test
 
 _done, _task, _made, _test = schema.verification.c, schema.task.c, schema.completion.c, schema.test_result.c
 
@@ -54,7 +55,7 @@ def evaluation_config(connection: Connection, run: str) -> dict[str, Any]:
 def stored_samples(connection: Connection, run: str) -> dict[str, frozenset[int]]:
     """The numbers of the answers to each task that `run` has verified."""
     joined = schema.verification.join(schema.completion, _done.completion_id == _made.id).join(schema.task)
-    query = select(_task.key, _made.sample).select_from(joined).where(_done.run_id == run)
+    query = select(_task.key, _made.sample).select_from(joined).where(_done.run_id == run, _done.phase == "eval")
     found = defaultdict[str, set[int]](set)
     for key, sample in connection.execute(query):
         found[key].add(sample)
@@ -95,6 +96,42 @@ def programs_by_task(connection: Connection, run: str) -> Iterator[tuple[str, li
     rows = connection.execute(query)
     for (_, key), of_task in groupby(rows, lambda row: (row.task_id, row.key)):
         yield key, [_program(list(of_one)) for _, of_one in groupby(of_task, lambda row: row.completion_id)]
+
+
+def written_tests(connection: Connection, run: str) -> dict[str, tuple[Test, ...]]:
+    """The tests that the model wrote in the evaluation `run`, by task: those on which programs were run."""
+    query = select(_task.key, _task.definition["tests"]).where(
+        _task.id.in_(select(_done.task_id).where(_done.run_id == run, _done.phase == "eval_written"))
+    )
+    return {key: tuple(Test(**test) for test in tests) for key, tests in connection.execute(query)}
+
+
+def unexamined_programs(connection: Connection, run: str, task: str) -> list[tuple[int, str]]:
+    """The programs that were judged in the evaluation `run` of `task` and not yet run on tests that the model wrote.
+
+    Each text once, with the number of an answer that holds it.
+    """
+    of_task = (_done.run_id == run, _done.task_id.in_(select(_task.id).where(_task.key == task)))
+    examined = select(_done.program_id).where(*of_task, _done.phase == "eval_written", _done.program_id.is_not(None))
+    query = (
+        select(func.min(_made.sample), schema.program.c.text)
+        .join_from(schema.verification, schema.completion, _done.completion_id == _made.id)
+        .join(schema.program, _done.program_id == schema.program.c.id)
+        .where(*of_task, _done.phase == "eval", _done.verdict != "sandbox_error", _done.program_id.not_in(examined))
+        .group_by(_done.program_id, schema.program.c.text)
+        .order_by(_done.program_id)
+    )
+    return [(sample, text) for sample, text in connection.execute(query)]
+
+
+def written_tests_passed(connection: Connection, run: str) -> dict[tuple[str, int], int]:
+    """How many of the tests that the model wrote each program passes, by task and by the program's number."""
+    query = (
+        select(_task.key, _done.program_id, _done.tests_passed)
+        .join_from(schema.verification, schema.task, _done.task_id == _task.id)
+        .where(_done.run_id == run, _done.phase == "eval_written", _done.program_id.is_not(None))
+    )
+    return {(key, program): passed for key, program, passed in connection.execute(query)}
 
 
 def _program(rows: list[Any]) -> Program:

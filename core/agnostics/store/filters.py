@@ -49,7 +49,8 @@ EVERY_RUN = RunFilter()
 class Filter:
     """Which verifications: what is given has to hold. `run` is an id; `kind` is the family of a task.
 
-    `steps` are the first and the last one meant; `verdicts` are those that are wanted, all where there is none.
+    `steps` are the first and the last one meant; `verdicts` are those that are wanted, all where there is none. What
+    ran on tests that the model wrote is meant by its phase alone.
     """
 
     run: str | None = None
@@ -68,8 +69,7 @@ class Filter:
         """What has to hold of the columns of `schema.verification`."""
         if self.run is not None:
             yield _done.run_id == self.run
-        if self.phase is not None:
-            yield _done.phase == self.phase
+        yield _done.phase == self.phase if self.phase is not None else _done.phase != "eval_written"
         if self.language is not None:
             yield _done.run_id.in_(RunFilter(language=self.language).ids())
         if self.verdicts:
@@ -85,6 +85,8 @@ class Filter:
         """What has to hold of the columns of a view, which names runs, phases, tasks and kinds in words."""
         words = {"run": self.run, "phase": self.phase, "task": self.task, "kind": self.kind}
         yield from (view.c[name] == word for name, word in words.items() if word is not None)
+        if self.phase is None:
+            yield view.c.phase != "eval_written"
         if self.steps is not None:
             yield view.c.step.between(*self.steps)
 

@@ -75,7 +75,7 @@ class Count:
 _RUNS = """
 select r.id as run, r.kind, r.status, l.name as language, r.model, r.dataset, r.seed, r.started_at, r.finished_at,
        coalesce((select max(v.step) from verification v where v.run_id = r.id and v.phase = 'train'), 0) as steps,
-       (select count(*) from verification v where v.run_id = r.id) as completions
+       (select count(*) from verification v where v.run_id = r.id and v.phase <> 'eval_written') as completions
 from run r
 join language l on l.id = r.language_id
 where r.id in :runs

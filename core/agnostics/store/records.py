@@ -7,14 +7,16 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from agnostics.language import Language
 from agnostics.task import Task
 from agnostics.verification import CompileResult, Difference, TestResult, Verification
 
 Row = dict[str, Any]
-Phase = Literal["train", "eval_before", "eval_during", "eval_after", "eval"]
+Phase = Literal["train", "eval_before", "eval_during", "eval_after", "eval", "eval_written"]
+"""When a program was verified; `eval_written` is once more, on tests that the model wrote."""
+PHASES: tuple[Phase, ...] = get_args(Phase)
 
 
 _COMPILED = ("ok", "wall_ms", "cpu_ms", "peak_mb", "exit_code", "signal", "message", "truncated")

@@ -135,7 +135,7 @@ verification = Table(
     Index("verification_by_task", "task_id"),
     Index("verification_by_program", "program_id"),
 )
-"""The outcome of a completion; `phase` is train, eval_before, eval_during, eval_after or eval.
+"""The outcome of a completion; `phase` is train, eval_before, eval_during, eval_after, eval or eval_written.
 
 `program_id` is null where there was no program, `compile_*` where nothing was compiled.
 """

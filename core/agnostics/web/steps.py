@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from agnostics.store.pages import steps as stored
 from agnostics.store.pages.runs import SECONDS, run_settings
-from agnostics.store.pages.tasks import PHASES
+from agnostics.store.records import PHASES
 from agnostics.web.page import choice, missing, number, page, path_number, reading, rows
 from agnostics.web.runs import run_or_404
 

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from agnostics.store.pages import tasks as stored
 from agnostics.store.pages.runs import VERDICTS
-from agnostics.store.pages.tasks import PHASES
+from agnostics.store.records import PHASES
 from agnostics.web.page import choice, missing, number, page, path_number, raw, reading, rows, text
 from agnostics.web.runs import run_or_404
 

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from agnostics.store.filters import Filter
 
-PHASES = ("train", "eval_before", "eval_during", "eval_after", "eval")
 _TIMES = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"]
 _RUN_OPTIONS = (
     click.option("--language", help="Runs in this language."),
@@ -80,6 +79,7 @@ def filter_of(connection: Connection, name: str | None, wanted: dict[str, Any]) 
 def run_and_phase(connection: Connection, name: str) -> tuple[str, str | None]:
     """The run's id and the phase that RUN or RUN:PHASE means. Raises UsageError where there is none."""
     from agnostics.store.queries import find_run
+    from agnostics.store.records import PHASES
 
     run, _, phase = name.partition(":")
     if phase and phase not in PHASES:

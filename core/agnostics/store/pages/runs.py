@@ -11,8 +11,8 @@ from typing import Any
 from sqlalchemy import Connection, func, select
 
 from agnostics.store import schema
-from agnostics.store.pages.tasks import PHASES
 from agnostics.store.queries import RunLine, run_line
+from agnostics.store.records import PHASES
 from agnostics.verification import Verdict
 
 MOST_NAMES = 200

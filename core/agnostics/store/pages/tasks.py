@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Connection, Double, Integer, and_, cast, exists, func, or_, select
 from sqlalchemy.sql.selectable import Subquery
 
 from agnostics.store import schema
 from agnostics.store.pages.answers import Answer, answers
-from agnostics.store.records import Phase
+from agnostics.store.records import PHASES
 
 MOST_COUNTED = 20_000
-PHASES: tuple[Phase, ...] = get_args(Phase)
 Order = Literal["hardest", "easiest", "most"]
 _done, _task = schema.verification.c, schema.task.c
 _accepted = func.count().filter(_done.verdict == "accepted")
