@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,6 +16,7 @@ import pytest
 from agnostics import cli
 from agnostics.language import Language
 from agnostics.store import CompletionRecord, Store
+from agnostics.store.database import without_password
 from agnostics.verification import Verdict
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "results-database.md").read_text()
@@ -225,7 +227,8 @@ def test_suspicions_are_listed_with_an_example(
     assert (suspect["name"], suspect["programs"], suspect["program"]) == ("several tasks", 3, "print(2)")
     for_people = agn("results", "suspicious", "last", "--store", url)
     assert for_people.stdout.startswith("6 accepted programs, 1 suspicion\nsuspicion ")
-    assert for_people.stderr == f"one in full: agn results program {suspect['completion_id']}\n"
+    in_full = f"agn results program {suspect['completion_id']} --store {shlex.quote(without_password(url))}"
+    assert for_people.stderr == f"one in full: {in_full}\n"
 
 
 def _json(answer: Answer) -> Any:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from agnostics.errors import UsageError
 from agnostics.evaluate.settings import EvaluationSettings
-from agnostics.train.config import RunConfig, load_config, to_toml, without_password
+from agnostics.store.database import default_url, naming, without_password
+from agnostics.train.config import RunConfig, load_config, to_toml
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.toml"))
 
@@ -65,6 +66,12 @@ def test_a_missing_file_is_a_usage_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_every_example_is_a_configuration(path: Path) -> None:
     load_config(path, [], {})
+
+
+def test_a_command_names_the_store_unless_it_is_the_default() -> None:
+    assert naming(default_url()) == ""
+    assert naming("my runs.db") == " --store 'my runs.db'"
+    assert naming("postgresql://agn:s%40fe@db/runs") == " --store postgresql://agn@db/runs"
 
 
 @pytest.mark.parametrize(

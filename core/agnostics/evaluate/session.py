@@ -22,7 +22,7 @@ from agnostics.language import Language
 from agnostics.rollout.endpoint import Endpoint
 from agnostics.rollout.engine import EngineSettings, Sampling, open_engine
 from agnostics.store import Store
-from agnostics.store.database import reading
+from agnostics.store.database import naming, reading
 from agnostics.store.evaluations import stored_samples
 from agnostics.store.store import Status
 from agnostics.task import Task
@@ -137,7 +137,8 @@ def _started(store: Store, run: str, progress: _Progress) -> Iterator[str]:
     except BaseException as error:
         early: Status = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
         store.finish_run(run, early, {**progress.summary(), "error": str(error)})
-        progress.reporter.say(f"what is verified is stored; to go on: agn eval --resume {run}")
+        again = f"agn eval --resume {run}{naming(str(store.engine.url))}"
+        progress.reporter.say(f"what is verified is stored; to go on: {again}")
         raise
     finally:
         progress.host.run_finished(run)

@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
@@ -18,6 +19,8 @@ from agnostics.store.compressed import plain
 
 BUSY_TIMEOUT_S = 30.0
 CONNECT_TIMEOUT_S = 10
+_PASSWORDS = ("password", "sslpassword")
+"""What of a URL's query is secret."""
 
 _SQLITE_REASONS = {
     sqlite3.SQLITE_FULL: "the disk is full; free some space and run it again",
@@ -42,6 +45,23 @@ def default_url() -> str:
     """The database in the user's data folder, used where none is named."""
     data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
     return f"sqlite:///{Path(data) / 'agnostics' / 'agnostics.db'}"
+
+
+def without_password(url: str) -> str:
+    """The address of a results database as it may be written down.
+
+    Without a password in it, Postgres' own library takes the one in PGPASSWORD or ~/.pgpass.
+    """
+    if "://" not in url:
+        return url
+    parsed = make_url(url)
+    secret = parsed.password is not None or not parsed.query.keys().isdisjoint(_PASSWORDS)
+    return parsed._replace(password=None).difference_update_query(_PASSWORDS).render_as_string() if secret else url
+
+
+def naming(url: str) -> str:
+    """The words that name the database at `url` in a command, without its password; none for the default one."""
+    return "" if url == default_url() else f" --store {quote(without_password(url))}"
 
 
 def parse_url(text: str) -> URL:

@@ -124,8 +124,8 @@ def unexamined_programs(connection: Connection, run: str, task: str) -> list[tup
     return [(sample, text) for sample, text in connection.execute(query)]
 
 
-def written_tests_passed(connection: Connection, run: str) -> dict[tuple[str, int], int]:
-    """How many of the tests that the model wrote each program passes, by task and by the program's number."""
+def written_tests_passed(connection: Connection, run: str) -> dict[tuple[str, int | None], int]:
+    """How many of the tests that the model wrote each program passes, by task and program's number."""
     query = (
         select(_task.key, _done.program_id, _done.tests_passed)
         .join_from(schema.verification, schema.task, _done.task_id == _task.id)

@@ -13,10 +13,10 @@ from agnostics.host import Host
 from agnostics.language import Language
 from agnostics.plugin import Filter
 from agnostics.store import CompletionRecord, Store
-from agnostics.store.database import reading
+from agnostics.store.database import reading, without_password
 from agnostics.store.steps import figures_by_step
 from agnostics.train.checkpoint import Progress
-from agnostics.train.config import RunConfig, without_password
+from agnostics.train.config import RunConfig
 from agnostics.train.ranks import Ranks
 from agnostics.train.timeline import Span
 from agnostics.train.trace import TraceFile

@@ -20,8 +20,6 @@ Count = Annotated[int, Field(ge=0)]
 Share = Annotated[float, Field(gt=0)]
 Weight = Annotated[float, Field(ge=0)]
 Settings = TypeVar("Settings", bound=BaseModel)
-_PASSWORDS = ("password", "sslpassword")
-"""What of a URL's query is secret."""
 
 
 class RolloutConfig(Frozen):
@@ -180,6 +178,8 @@ def load_settings(
 
 def to_toml(config: RunConfig) -> str:
     """The whole configuration as TOML, but for the store's password; a key that is not set is left out."""
+    from agnostics.store.database import without_password
+
     lines, tables = [], []
     kept = config.model_copy(update={"store": config.store and without_password(config.store)})
     for key, value in kept.model_dump(exclude_none=True).items():
@@ -188,20 +188,6 @@ def to_toml(config: RunConfig) -> str:
         else:
             lines.append(f"{key} = {json.dumps(value)}")
     return "\n".join([*lines, *tables]) + "\n"
-
-
-def without_password(store: str) -> str:
-    """The address of a results database as it may be written down.
-
-    Without a password in it, Postgres' own library takes the one in PGPASSWORD or ~/.pgpass.
-    """
-    from sqlalchemy import make_url
-
-    if "://" not in store:
-        return store
-    url = make_url(store)
-    secret = url.password is not None or not url.query.keys().isdisjoint(_PASSWORDS)
-    return url._replace(password=None).difference_update_query(_PASSWORDS).render_as_string() if secret else store
 
 
 def output_folder(config: RunConfig) -> Path:

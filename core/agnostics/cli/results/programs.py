@@ -30,6 +30,7 @@ def programs(run: str, wanted: dict[str, Any], count: int, store: str | None, as
 
     With --json, one object per line, with the whole program and what the model said around it.
     """
+    from agnostics.store.database import default_url, naming
     from agnostics.store.verifications import verification_rows
 
     with reading(store) as connection:
@@ -40,7 +41,8 @@ def programs(run: str, wanted: dict[str, Any], count: int, store: str | None, as
         return
     print_table(_COLUMNS, map(_line, rows))
     if rows:
-        words.print(f"one in full: agn results program {rows[0].completion_id}", markup=False)
+        named = naming(store or default_url())
+        words.print(f"one in full: agn results program {rows[0].completion_id}{named}", markup=False, soft_wrap=True)
 
 
 @click.command()

@@ -29,23 +29,24 @@ def suspicious(run: str, wanted: dict[str, Any], count: int, store: str | None, 
     """
     from agnostics.evaluate.suspects import inspect
     from agnostics.store.accepted import accepted_programs
+    from agnostics.store.database import default_url, naming
 
     with reading(store) as connection:
         inspection = inspect(accepted_programs(connection, filter_of(connection, run, wanted)))
     if as_json:
         print_json([asdict(suspect) for suspect in inspection.suspects[:count]])
     else:
-        _print(inspection, count)
+        _print(inspection, count, naming(store or default_url()))
 
 
-def _print(inspection: Inspection, count: int) -> None:
+def _print(inspection: Inspection, count: int, store: str) -> None:
     found = len(inspection.suspects)
     click.echo(f"{inspection.programs} accepted programs, {found or 'no'} suspicion{'' if found == 1 else 's'}")
     if not found:
         return
     shown = inspection.suspects[:count]
     print_table(["suspicion", "reason", "task", "programs", "strength", "example"], map(_line, shown))
-    words.print(f"one in full: agn results program {shown[0].completion_id}", markup=False)
+    words.print(f"one in full: agn results program {shown[0].completion_id}{store}", markup=False, soft_wrap=True)
 
 
 def _line(suspect: Suspect) -> list[Any]:
