@@ -85,7 +85,7 @@ class Filter:
         """What has to hold of the columns of a view, which names runs, phases, tasks and kinds in words."""
         words = {"run": self.run, "phase": self.phase, "task": self.task, "kind": self.kind}
         yield from (view.c[name] == word for name, word in words.items() if word is not None)
-        if self.phase is None:
+        if self.phase is None and "phase" in view.c:
             yield view.c.phase != "eval_written"
         if self.steps is not None:
             yield view.c.step.between(*self.steps)

@@ -14,7 +14,7 @@ from sqlalchemy.exc import OperationalError
 
 from agnostics.errors import AgnosticsError
 from agnostics.store.database import connect_read_only, explained, parse_url
-from agnostics.store.version import require_newest, version_of
+from agnostics.store.version import checked
 
 QUERY_SECONDS = 5.0
 _CHECK_EVERY = 10_000  # SQLite's instructions, a fraction of a millisecond
@@ -37,13 +37,7 @@ class Reader:
         Raises UsageError where it has another schema than this code, is somebody else's, or is not there;
         AgnosticsError where it does not open.
         """
-        engine = connect_read_only(parse_url(url))
-        try:
-            require_newest(engine, version_of(engine))
-        except BaseException:
-            engine.dispose()
-            raise
-        return cls(engine)
+        return cls(checked(connect_read_only(parse_url(url))))
 
     def __enter__(self) -> Self:
         return self

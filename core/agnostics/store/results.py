@@ -18,8 +18,9 @@ from agnostics.store.filters import Filter, RunFilter
 from agnostics.store.frames import Rows
 from agnostics.store.queries import RunLine, find_run, list_runs, run_line
 from agnostics.store.readonly import ask
-from agnostics.store.store import Kind, Store
+from agnostics.store.store import Kind
 from agnostics.store.verifications import test_rows, verification_rows
+from agnostics.store.version import checked
 from agnostics.store.views import FirstSolvedRow, GroupRow, PassRateRow, TestRow, VerificationRow
 
 Row = TypeVar("Row")
@@ -32,7 +33,6 @@ def open(url: str) -> Results:
 
     Raises UsageError where there is none, or one of another schema.
     """
-    Store.open(url, create=False).close()
     return Results(parse_url(url))
 
 
@@ -45,7 +45,7 @@ class Results:
 
     def __init__(self, url: URL) -> None:
         self._url = url
-        self._engine = connect_read_only(url)
+        self._engine = checked(connect_read_only(url))
 
     def __enter__(self) -> Self:
         return self

@@ -16,7 +16,7 @@ from agnostics.store import schema
 from agnostics.store.database import connect, parse_url, writing
 from agnostics.store.recorder import Recorder
 from agnostics.store.records import clean, language_row
-from agnostics.store.version import require_newest, upgrade, version_of
+from agnostics.store.version import checked
 from agnostics.store.writer import ids_of
 
 Kind = Literal["train", "eval"]
@@ -36,17 +36,7 @@ class Store:
         Raises UsageError where it has another schema than this code, is somebody else's, or is not there;
         AgnosticsError where it does not open.
         """
-        engine = connect(parse_url(url))
-        try:
-            version = version_of(engine)
-            if version is None and create:
-                upgrade(engine)
-            else:
-                require_newest(engine, version)
-        except BaseException:
-            engine.dispose()
-            raise
-        return cls(engine)
+        return cls(checked(connect(parse_url(url)), create=create))
 
     def __enter__(self) -> Self:
         return self

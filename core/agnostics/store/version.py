@@ -52,6 +52,23 @@ def require_newest(engine: Engine, version: str | None) -> None:
         )
 
 
+def checked(engine: Engine, *, create: bool = False) -> Engine:
+    """`engine`, whose database has the schema of this code; made where there is none and `create` is true.
+
+    Raises UsageError where it has another, is somebody else's, or is not there; the engine is then closed.
+    """
+    try:
+        version = version_of(engine)
+        if version is None and create:
+            upgrade(engine)
+        else:
+            require_newest(engine, version)
+    except BaseException:
+        engine.dispose()
+        raise
+    return engine
+
+
 def version_of(engine: Engine) -> str | None:
     """The version of the database behind `engine`, None where there is none yet. Raises as `current_version`."""
     if engine.dialect.name == "sqlite" and not sqlite_path(engine).exists():

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from agnostics.store.pages import programs as stored
+from agnostics.store.views import TestRow
 from agnostics.web.difference import places
 from agnostics.web.page import missing, number, page, path_number, raw, reading, rows
 from agnostics.web.shown import Piece, piece
@@ -26,7 +27,7 @@ class Test:
 
     __test__ = False  # not a pytest class
 
-    run: stored.TestRun
+    run: TestRow
     input: Piece
     expected: Piece
     actual: Piece
@@ -87,7 +88,7 @@ def _judged_or_404(connection: Connection, request: Request) -> stored.Judged:
     return one
 
 
-def _test(definition: Mapping[str, Any], result: stored.TestRun) -> Test:
+def _test(definition: Mapping[str, Any], result: TestRow) -> Test:
     test = test_of(definition, result.number) or {"input": "", "output": ""}
     expected = actual = None
     if result.difference:

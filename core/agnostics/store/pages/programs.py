@@ -10,10 +10,11 @@ from sqlalchemy import Connection, func, select
 
 from agnostics.store import schema
 from agnostics.store.pages.steps import Member, members
+from agnostics.store.views import TestRow, test_results
 
 MOST_COPIES = 1000
 MOST_MEMBERS = 256
-_done, _made, _task, _test = schema.verification.c, schema.completion.c, schema.task.c, schema.test_result.c
+_done, _made, _task = schema.verification.c, schema.completion.c, schema.task.c
 _reward, _program = schema.reward.c, schema.program.c
 
 
@@ -53,25 +54,6 @@ class Judged:
     advantage: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class TestRun:
-    """What one test did. `difference` is where the output left the expected one: index, offset, expected, actual."""
-
-    __test__ = False  # not a pytest class
-
-    number: int
-    verdict: str
-    wall_ms: float
-    cpu_ms: float
-    peak_mb: float
-    exit_code: int | None
-    signal: int | None
-    stdout: str
-    stderr: str
-    truncated: bool
-    difference: Mapping[str, Any] | None
-
-
 def judged(connection: Connection, completion_id: int) -> Judged | None:
     """The completion with the number `completion_id`."""
     query = (
@@ -100,16 +82,11 @@ def judged(connection: Connection, completion_id: int) -> Judged | None:
     return Judged(**found, answer=before if after is None else f"{before}{found['program']}{after}")
 
 
-def results_page(connection: Connection, completion_id: int, size: int, first: int = 1) -> list[TestRun]:
+def results_page(connection: Connection, completion_id: int, size: int, first: int = 1) -> list[TestRow]:
     """`size` test results of a completion, from number `first`."""
-    query = (
-        select(_test.number, _test.verdict, _test.wall_us / 1000.0, _test.cpu_us / 1000.0, _test.peak_kb / 1024.0)
-        .add_columns(_test.exit_code, _test.signal, _test.stdout, _test.stderr, _test.truncated, _test.difference)
-        .where(_test.completion_id == completion_id, _test.number >= first)
-        .order_by(_test.number)
-        .limit(size)
-    )
-    return [TestRun(*row) for row in connection.execute(query)]
+    column = test_results.c
+    query = select(test_results).where(column.completion_id == completion_id, column.number >= first)
+    return [TestRow(*row) for row in connection.execute(query.order_by(column.number).limit(size))]
 
 
 def group_of(connection: Connection, one: Judged) -> list[Member]:
