@@ -151,7 +151,7 @@ def wandb_figures() -> Callable[[Path], Figures]:
 
 def _wandb_records(data: bytes) -> Iterator[Any]:
     """The records of a .wandb file, a LevelDB log: blocks of 32 KiB, fragments with checksum, length and kind."""
-    from wandb.proto.wandb_internal_pb2 import Record
+    from wandb.proto.wandb_internal_pb2 import Record  # type: ignore[attr-defined]  # made when it is loaded
 
     place, whole = 7, b""
     while place + 7 <= len(data):

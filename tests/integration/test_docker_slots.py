@@ -46,14 +46,17 @@ def engine() -> Iterator[docker.DockerClient]:
 
 def run(slot: DockerSlot, program: str, *, memory_mb: int = 256, processes: int = 32) -> Outcome:
     slot.set_limits(memory_mb, processes)
-    limits = {"run_s": 2, "compile_s": 30, "memory_mb": memory_mb, "compile_mb": 512, "processes": processes}
     job = Job(
         {"snippet.lua": program.encode()},
         None,
         ["luajit", "snippet.lua"],
         {},
         [(b"", b"")],
-        **limits,
+        run_s=2,
+        compile_s=30,
+        memory_mb=memory_mb,
+        compile_mb=512,
+        processes=processes,
         output_bytes=1 << 20,
     )
     slot.connection.settimeout(60)
@@ -191,6 +194,7 @@ def test_leftovers_of_dead_owners_are_removed_and_those_of_living_ones_stay(
     slot: DockerSlot, engine: docker.DockerClient
 ) -> None:
     image = engine.containers.get(slot.container_id).image
+    assert image is not None
     dead = {**current_owner(), "agnostics.started": "1"}
     leftover = engine.containers.create(image, command=["true"], labels=dead)
     DockerBackend().close()

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +79,7 @@ def _lines(name: str) -> list[dict[str, Any]]:
 @pytest.fixture
 def reformulate(
     chat_server: StartServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Iterator[Reformulate]:
+) -> Reformulate:
     folder = tmp_path / "here"
     folder.mkdir()
     monkeypatch.chdir(folder)

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 from agnostics.language import Language
@@ -18,7 +18,7 @@ from agnostics.verification import CompileResult, Difference, TestResult, Verdic
 from agnostics.web.server import Site
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Dialog, Page
 
 HOSTILE = (
     "</pre></script><script>window.hit=1;alert(1)</script><img src=x onerror='window.hit=1'><svg onload=window.hit=1>"
@@ -83,8 +83,8 @@ def hostile_record(ordinary: CompletionRecord) -> CompletionRecord:
     test = TestResult(Verdict.WRONG_ANSWER, 1, 1, 1, 0, None, HOSTILE + LONG, HOSTILE, difference=difference)
     compiled = CompileResult(True, 1, 1, 1, 0, None, HOSTILE)
     outcome = replace(ordinary.verification, program=f"print{HOSTILE}{LONG}", tests=(test,), compile=compiled)
-    texts = {"statement": HOSTILE + LONG, "kind": HOSTILE}
-    task = Task(id=HOSTILE + LONG, tests=(Test(input=HOSTILE, output="HERE" + LONG),), **texts)
+    hostile = Test(input=HOSTILE, output="HERE" + LONG)
+    task = Task(id=HOSTILE + LONG, statement=HOSTILE + LONG, kind=HOSTILE, tests=(hostile,))
     return replace(ordinary, task=task, text=HOSTILE, verification=outcome)
 
 
@@ -144,11 +144,16 @@ def chromium() -> Iterator[Browser]:
 def tab(chromium: Browser) -> Iterator[Page]:
     """A page that must stay silent: an error, a breach of the policy, a message or a new window fails the test."""
     faults: list[str] = []
+
+    def dismiss(dialog: Dialog) -> None:
+        faults.append(dialog.message)
+        dialog.dismiss()
+
     page = chromium.new_page()
     page.set_default_timeout(20_000)
     page.on("console", lambda message: faults.append(message.text))
     page.on("pageerror", lambda error: faults.append(str(error)))
-    page.on("dialog", lambda dialog: (faults.append(dialog.message), dialog.dismiss()))
+    page.on("dialog", dismiss)
     page.on("popup", lambda window: faults.append(window.url))
     yield page
     page.close()
@@ -236,8 +241,9 @@ def test_the_keyboard_is_enough(served: Served, tab: Page) -> None:
 
 
 def test_texts_can_be_read_in_light_and_in_darkness(served: Served, tab: Page) -> None:
-    for scheme in ("light", "dark"):
-        tab.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    schemes: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+    for scheme in schemes:
+        tab.emulate_media(color_scheme=scheme)
         tab.goto(served.url)
         assert min(tab.evaluate(CONTRASTS)) >= 4.5, scheme
 

@@ -64,10 +64,9 @@ class WithInterpreter(Language):
 
 def test_a_language_may_bring_its_interpreter(verifier: Verifier) -> None:
     """It is executable, and no program can change it."""
-    fields = {"name": "adder", "prompt": "p", "filename": "snippet.add"}
-    adder = WithInterpreter(**fields, execute="./interpreter snippet.add")
+    adder = WithInterpreter(name="adder", prompt="p", filename="snippet.add", execute="./interpreter snippet.add")
     assert verifier.verify(adder, "1", TASK).verdict == "accepted"
-    vandal = WithInterpreter(**fields, execute="sh snippet.add")
+    vandal = adder.model_copy(update={"execute": "sh snippet.add"})
     assert verifier.verify(vandal, "echo 'echo 0' > interpreter", TASK).verdict == "runtime_error"
 
 

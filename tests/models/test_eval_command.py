@@ -207,7 +207,7 @@ class Server:
         usage = {"prompt_tokens": 5, "completion_tokens": 7}
         if path.endswith("/chat/completions"):
             even = int(body["messages"][0]["content"].split("Task ")[1].split(":")[0]) % 2 == 0
-            said = {"message": {"role": "assistant", "content": _block(RIGHT if even else WRONG)}}
+            said: dict[str, Any] = {"message": {"role": "assistant", "content": _block(RIGHT if even else WRONG)}}
         else:
             said = {"text": "  return a + 1\nend"}
         return {"choices": [{"index": 0, "finish_reason": "stop", **said}], "usage": usage}

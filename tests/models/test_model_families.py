@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from agnostics.errors import UsageError
@@ -216,7 +216,7 @@ def _save_tokenizer(family: Family, folder: Path) -> dict[str, int]:
     tokenizer.save(str(folder / "tokenizer.json"))
     settings = {**family.tokenizer, "chat_template": family.template()}
     (folder / "tokenizer_config.json").write_text(json.dumps(settings))
-    return {name: tokenizer.token_to_id(name) for name in family.special}
+    return {name: cast("int", tokenizer.token_to_id(name)) for name in family.special}
 
 
 def _save_model(family: Family, folder: Path, ids: dict[str, int]) -> None:

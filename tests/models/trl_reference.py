@@ -72,7 +72,7 @@ def _trainer(batch: dict[str, Any], case: dict[str, Any], folder: str) -> GRPOTr
     if trainer.beta:
         trainer.ref_model.load_state_dict(AutoModelForCausalLM.from_pretrained(batch["reference"]).state_dict())
     trainer.model.train()
-    sampled = (batch["prompts"], batch["answers"], batch["masks"], ["a"] * size, batch["logprobs"], {}, None, None)
+    sampled: Any = (batch["prompts"], batch["answers"], batch["masks"], ["a"] * size, batch["logprobs"], {}, None, None)
     trainer._generate = lambda _: sampled
     return trainer
 

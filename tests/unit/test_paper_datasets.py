@@ -67,7 +67,7 @@ def test_shares_of_styles_are_the_papers_and_fixed_for_a_seed() -> None:
 
 def test_each_style_sets_the_statement_in_its_way(tmp_path: Path) -> None:
     problems = [{**SOURCE, "id": f"{number}/A"} for number in range(60)]
-    kinds = [said(problem["id"], "diff") for problem in problems]
+    kinds = [said(str(problem["id"]), "diff") for problem in problems]
     found = {task.metadata["style"]: task.statement for task in from_source(tmp_path, problems, kinds)}
     assert found == STATEMENTS
 
@@ -109,7 +109,7 @@ def test_problems_without_description_or_examples_are_left_out(tmp_path: Path) -
 
 def test_one_problem_in_51_is_held_out_whatever_the_seed(tmp_path: Path) -> None:
     problems = [{**SOURCE, "id": f"{number}/A"} for number in range(3000)]
-    kinds = [said(problem["id"], "diff") for problem in problems]
+    kinds = [said(str(problem["id"]), "diff") for problem in problems]
     train, test, again = (
         {task.id for task in from_source(tmp_path, problems, kinds, split, seed)}
         for split, seed in (("train", 0), ("test", 0), ("test", 1))
@@ -122,7 +122,7 @@ def test_one_problem_in_51_is_held_out_whatever_the_seed(tmp_path: Path) -> None
 
 def test_held_out_statements_do_not_vary(tmp_path: Path) -> None:
     problems = [{**SOURCE, "id": f"{number}/A"} for number in range(500)]
-    kinds = [said(problem["id"], "diff") for problem in problems]
+    kinds = [said(str(problem["id"]), "diff") for problem in problems]
     held_out = from_source(tmp_path, problems, kinds, "test")
     assert {task.statement for task in held_out} == {STATEMENTS["headings"]}
 

@@ -153,7 +153,9 @@ def test_no_reference_program_of_any_pack_is_suspected() -> None:
     for language in languages:
         for task in tasks:
             outputs = tuple(test.output for test in task.tests)
-            case = Passed(language.reference_for(task), task, outputs)
+            program = language.reference_for(task)
+            assert program is not None
+            case = Passed(program, task, outputs)
             assert suspicions(case) == [], (language.name, task.id)
 
 

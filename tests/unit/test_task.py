@@ -39,4 +39,4 @@ def test_a_checker_is_required_by_its_mode_and_by_no_other() -> None:
 def test_a_task_cannot_be_changed() -> None:
     task = Task(id="x", tests=(Test(input="", output=""),))
     with pytest.raises(ValidationError, match="frozen"):
-        task.id = "y"  # type: ignore[misc]
+        task.id = "y"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, Self
@@ -105,7 +105,9 @@ class Engine(Protocol):
     def __exit__(self, *exception: object) -> None: ...
 
 
-def generate(engine: Engine, prompts: Sequence[Prompt], sampling: Sampling) -> Iterator[tuple[int, Answer]]:
+def generate(
+    engine: Engine, prompts: Sequence[Prompt], sampling: Sampling
+) -> Generator[tuple[int, Answer], None, None]:
     """Answer every prompt with an engine that has nothing else to do; yields (index, answer) as they end."""
     for index, prompt in enumerate(prompts):
         engine.add(index, prompt, sampling)
