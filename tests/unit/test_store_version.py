@@ -14,17 +14,18 @@ from agnostics.store import CompletionRecord, Store, default_url, schema, versio
 from agnostics.store.database import connect, parse_url, reading, writing
 from sqlalchemy import text
 
-NEXT = """
+NOW = version.newest_version()
+THEN = f"{int(NOW) + 1:04}"
+NEXT = f"""
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0003"
-down_revision = "0002"
+revision = "{THEN}"
+down_revision = "{NOW}"
 
 
 def upgrade():
     op.add_column("program", sa.Column("note", sa.Text))
-    {more}
 """
 
 
@@ -61,8 +62,8 @@ def test_an_old_database_is_refused_until_it_is_upgraded_and_keeps_its_rows(
         run = store.start_run(kind="train", config={}, language=lua, model="m", dataset="d", seed=0)
         with store.recorder(run) as recorder:
             recorder.completion(record())
-    (migrations / "v0003_next.py").write_text(NEXT.format(more=""))
-    with pytest.raises(UsageError, match=r"old schema 0002, not 0003; run agn db upgrade"):
+    (migrations / f"v{THEN}_next.py").write_text(NEXT)
+    with pytest.raises(UsageError, match=f"old schema {NOW}, not {THEN}; run agn db upgrade"):
         Store.open(database)
     engine = connect(parse_url(database))
     version.upgrade(engine)
@@ -76,12 +77,12 @@ def test_an_old_database_is_refused_until_it_is_upgraded_and_keeps_its_rows(
 
 def test_an_upgrade_that_fails_leaves_the_old_database_whole(database: str, migrations: Path) -> None:
     Store.open(database).close()
-    (migrations / "v0003_next.py").write_text(NEXT.format(more="op.execute('select no_such_column from run')"))
+    (migrations / f"v{THEN}_next.py").write_text(f"{NEXT}    op.execute('select no_such_column from run')\n")
     engine = connect(parse_url(database))
     with pytest.raises(AgnosticsError, match="no_such_column"):
         version.upgrade(engine)
     with reading(engine) as connection:
-        assert version.current_version(connection) == "0002"
+        assert version.current_version(connection) == NOW
         assert "note" not in connection.execute(text("select * from program")).keys()  # noqa: SIM118
     engine.dispose()
 

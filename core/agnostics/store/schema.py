@@ -1,6 +1,6 @@
 """The tables of the results database, as the newest migration leaves them.
 
-Texts that many rows share (programs, tasks, languages) are stored once and found by their sha256. Times are UTC.
+Texts that many rows share (programs, tasks, languages) are stored once and found by half a sha256. Times are UTC.
 Where a completion belongs (run, phase, step, task) stands in its verification, and in one index with the verdict, from
 which shares of verdicts over steps and tasks are read.
 """
@@ -38,7 +38,7 @@ def _id() -> Column[int]:
 
 
 def _sha256() -> Column[bytes]:
-    return Column("sha256", LargeBinary(32), nullable=False, unique=True)
+    return Column("sha256", LargeBinary(16), nullable=False, unique=True)
 
 
 def _reference(name: str, target: str, **options: Any) -> Column[Any]:
@@ -132,6 +132,7 @@ verification = Table(
     Column("compile_message", CompressedText),
     Column("compile_truncated", Boolean),
     Index("verification_by_step", "run_id", "phase", "step", "task_id", "verdict"),
+    Index("verification_by_run", "run_id"),
     Index("verification_by_task", "task_id"),
     Index("verification_by_program", "program_id"),
 )
