@@ -13,9 +13,10 @@ from agnostics.bench.postgres import postgres_server
 from agnostics.bench.rounds import rounded
 from agnostics.bench.store_answers import answer_times
 from agnostics.bench.store_records import tasks
-from agnostics.bench.store_writing import PER_S, StepCost, step_cost, write_rates
+from agnostics.bench.store_writing import RATES, StepCost, step_cost, write_rates
 from agnostics.errors import MissingRequirement
 from agnostics.store import Store
+from agnostics.task import Task
 
 OTHERS = 9
 """Small runs, of a hundredth of all rows each; the first run has the rest."""
@@ -33,14 +34,15 @@ def measure_store(rows: int, steps: int, say: Say) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="agn-store-") as folder:
         sqlite = _sqlite(Path(folder) / "results.db", rows, steps, say)
     postgres = _postgres(rows // 10, steps, say)
-    costs = {"sqlite": sqlite.pop("cost"), "postgres": postgres.pop("cost")}
+    costs = {"sqlite": sqlite.pop("costs"), "postgres": postgres.pop("costs")}
     return {
         "rows": rows,
-        "per_s": PER_S,
         **sqlite,
         **postgres,
-        "write_share_of_step": max(cost.write_share for cost in costs.values() if cost),
-        "steps": {name: _rounded(asdict(cost)) for name, cost in costs.items() if cost},
+        "write_share_of_step": max(cost.write_share for found in costs.values() for cost in found.values()),
+        "steps_at_per_s": {
+            name: {per_s: _rounded(asdict(cost)) for per_s, cost in found.items()} for name, found in costs.items()
+        },
     }
 
 
@@ -55,7 +57,7 @@ def _sqlite(path: Path, rows: int, steps: int, say: Say) -> dict[str, Any]:
         say("SQLite: questions")
         answers = _rounded(answer_times(store))
         say("SQLite: training steps")
-        cost = step_cost(store, given, steps)
+        costs = _costs(store, given, steps)
     slowest = max(answers, key=answers.__getitem__)
     return {
         "sqlite_verifications_per_s": rounded(median(rates)),
@@ -63,7 +65,7 @@ def _sqlite(path: Path, rows: int, steps: int, say: Say) -> dict[str, Any]:
         "million_row_list_ms": answers[slowest],
         "slowest": slowest,
         "answers_ms": answers,
-        "cost": cost,
+        "costs": costs,
     }
 
 
@@ -74,11 +76,15 @@ def _postgres(rows: int, steps: int, say: Say) -> dict[str, Any]:
             say(f"Postgres: {rows} verifications")
             rates = list(write_rates(store, given, rows, seed=0))
             say("Postgres: training steps")
-            cost: StepCost | None = step_cost(store, given, steps)
+            costs = _costs(store, given, steps)
     except MissingRequirement as error:
         say(f"Postgres is not measured: {error}")
-        return {"postgres_verifications_per_s": None, "cost": None}
-    return {"postgres_verifications_per_s": rounded(median(rates)), "cost": cost}
+        return {"postgres_verifications_per_s": None, "costs": {}}
+    return {"postgres_verifications_per_s": rounded(median(rates)), "costs": costs}
+
+
+def _costs(store: Store, given: list[Task], steps: int) -> dict[int, StepCost]:
+    return {per_s: step_cost(store, given, steps, per_s) for per_s in RATES}
 
 
 def _checkpoint(store: Store) -> None:

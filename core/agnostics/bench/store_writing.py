@@ -12,11 +12,13 @@ from agnostics.bench.store_records import LANGUAGE, records
 from agnostics.store import Store
 from agnostics.task import Task
 
-PER_S = 5000
-"""Verifications a second that steps record."""
+RATES = (200, 5000)
+"""Verifications a second that steps record: what two processors verify, and what a rack of them does."""
 STEP_S = 0.5
+BLOCK = 5
+"""Steps that record, after as many that do not: a machine whose speed drifts changes nothing."""
 _CHUNK = 20_000
-_BLOCK = bytes(1 << 19)
+_HASHED = bytes(1 << 19)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,23 +47,24 @@ def write_rates(store: Store, tasks: list[Task], rows: int, seed: int) -> Iterat
             yield len(chunk) / (time.perf_counter() - begun)
 
 
-def step_cost(store: Store, tasks: list[Task], steps: int) -> StepCost:
-    """Compare `steps` that record 5,000 verifications for each second of theirs with ones that record nothing."""
-    rounds = _rounds_in(STEP_S)
-    size = round(PER_S * STEP_S)
-    made = list(records(tasks, steps * size, seed=0))
-    alone = sum(_seconds(lambda: _work(rounds)) for _ in range(steps))
-    working = writing = 0.0
+def step_cost(store: Store, tasks: list[Task], steps: int, per_s: int) -> StepCost:
+    """Compare `steps` that record `per_s` verifications for each second of theirs with ones that record nothing."""
+    rounds, size = _rounds_in(STEP_S), round(per_s * STEP_S)
+    blocks = [range(first, min(first + BLOCK, steps)) for first in range(0, steps, BLOCK)]
+    alone = working = writing = flushing = 0.0
     with store.recorder(_start(store)) as recorder:
-        for step in range(steps):
-            working += _seconds(lambda: _work(rounds))
-            begun = time.perf_counter()
-            for record in made[step * size : (step + 1) * size]:
-                recorder.completion(record)
-            recorder.step(step, {"reward": 0.5})
-            writing += time.perf_counter() - begun
-        flushing = _seconds(recorder.flush)
-    return StepCost(writing / alone, working / alone - 1, flushing * steps / alone)
+        for block in blocks:
+            made = iter(list(records(tasks, len(block) * size, seed=block.start)))
+            alone += sum(_seconds(lambda: _work(rounds)) for _ in block)
+            for step in block:
+                begun = time.perf_counter()
+                for record in islice(made, size):
+                    recorder.completion(record)
+                recorder.step(step, {"reward": 0.5})
+                writing += time.perf_counter() - begun
+                working += _seconds(lambda: _work(rounds))
+            flushing += _seconds(recorder.flush)
+    return StepCost(writing / alone, working / alone - 1, flushing / len(blocks) / (alone / steps))
 
 
 def _start(store: Store) -> str:
@@ -76,7 +79,7 @@ def _rounds_in(seconds: float) -> int:
 def _work(rounds: int) -> None:
     """What a step does: long calls that leave Python to others, as of a model, with some Python between them."""
     for _ in range(rounds):
-        hashlib.sha256(_BLOCK).digest()
+        hashlib.sha256(_HASHED).digest()
         sum(number * number for number in range(1000))
 
 

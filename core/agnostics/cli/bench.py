@@ -138,11 +138,12 @@ def _show_trainers(part: dict[str, Any]) -> None:
 
 
 def _show_store(report: dict[str, Any]) -> None:
-    steps = report["steps"]
-    none = {"write_share": None, "slowdown": None, "flush": None}
-    rows = [(name, report[f"{name}_verifications_per_s"], *steps.get(name, none).values()) for name in STORES]
-    print_table(["", "verifications/s", "write_share", "slowdown", "flush"], rows)
-    click.echo(f"the last three in training steps, at {report['per_s']} verifications a second")
+    for name in STORES:
+        click.echo(f"{name}_verifications_per_s: {report[f'{name}_verifications_per_s']}")
+    steps = report["steps_at_per_s"]
+    costs = [(name, per_s, *cost.values()) for name, found in steps.items() for per_s, cost in found.items()]
+    click.echo("\nwhat recording costs a training step, by verifications a second")
+    print_table(["", "a second", "write_share", "slowdown", "flush"], costs)
     click.echo(f"bytes_per_program: {report['bytes_per_program']}")
     click.echo()
     print_table(["question", "ms"], report["answers_ms"].items())
