@@ -12,7 +12,7 @@ import sys
 from statistics import median
 from typing import Any
 
-LANGUAGES = ("lua", "fortran", "r", "ocaml")
+LANGUAGES = ("lua", "fortran", "r", "ocaml", "julia")
 MODES = ("docker", "bubblewrap")
 
 
