@@ -29,6 +29,10 @@ def test_what_is_no_pair_is_no_test() -> None:
     assert read_tests(written(("1" * 20_000, "2"), ("1", "2"))) == made(("1\n", "2\n"))
 
 
+def test_half_a_surrogate_pair_is_a_question_mark() -> None:
+    assert read_tests(written(("\ud800", "2"))) == made(("?\n", "2\n"))
+
+
 def test_a_long_answer_of_blocks_that_never_end_is_read_in_one_pass() -> None:
     assert read_tests("```input\n" * 500_000) == []
 

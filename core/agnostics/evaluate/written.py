@@ -42,7 +42,7 @@ _FENCE = "```"
 
 def read_tests(answer: str) -> list[Test]:
     """The tests in an answer to `REQUEST`: each block of input with the block of output that follows it."""
-    blocks = list(_blocks(answer))
+    blocks = list(_blocks(answer.encode(errors="replace").decode()))
     return [
         Test(input=given, output=expected)
         for (first, given), (second, expected) in pairwise(blocks)
