@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
-from agnostics.store import schema
+from agnostics.store import queries, schema
 from agnostics.store.queries import RunLine, run_line
 from agnostics.store.records import PHASES
 from agnostics.verification import Verdict
@@ -95,11 +95,10 @@ def progress(connection: Connection, run: str) -> str:
 
 
 def verdicts(connection: Connection, run: str) -> dict[str, dict[str, int]]:
-    """How many programs of `run` got each verdict, by phase: one pass over an index, with nothing to sort."""
-    done = schema.verification.c
-    counts = [func.count().filter(done.verdict == verdict) for verdict in VERDICTS]
-    query = select(done.phase, *counts).where(done.run_id == run).group_by(done.phase)
-    found = {phase: dict(zip(VERDICTS, numbers, strict=True)) for phase, *numbers in connection.execute(query)}
+    """How many programs of `run` got each verdict, by phase."""
+    found = dict[str, dict[str, int]]()
+    for phase, verdict, programs in queries.verdicts(connection, run):
+        found.setdefault(phase, dict.fromkeys(VERDICTS, 0))[verdict] = programs
     return {phase: found[phase] for phase in PHASES if phase in found}
 
 

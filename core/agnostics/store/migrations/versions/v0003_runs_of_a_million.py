@@ -12,8 +12,9 @@ down_revision = "0002"
 
 _ADDRESSED = ("language", "task", "program")
 
-# Counted in the order of an index first, so that only steps are sorted. The plus keeps SQLite from the index of runs,
-# which would have it look at every completion of a run before this one.
+# Counted in the order of an index first, so that only steps are sorted: SQLite follows that order unless it sees that
+# the phase is one and the same, hence the `||`. The plus keeps it from the index of runs, which would have it look at
+# every completion of a run before this one.
 FIRST_SOLVED = """
 create view first_solved as
 select j.run_id as run, t.key as task, t.kind, j.step,
@@ -30,7 +31,7 @@ from (select g.run_id, g.task_id, g.step, g.so_far - g.programs as before,
             from (select run_id, phase, step, task_id, count(*) as programs,
                          sum(case when verdict = 'accepted' then 1 else 0 end) as accepted
                   from verification
-                  where phase = 'train' and verdict <> 'sandbox_error'
+                  where phase || '' = 'train' and verdict <> 'sandbox_error'
                   group by run_id, phase, step, task_id) c
             window up_to as (partition by c.run_id, c.task_id order by c.step rows unbounded preceding)) g
       where g.accepted > 0 and g.solved = g.accepted) j
