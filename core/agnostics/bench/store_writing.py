@@ -25,9 +25,9 @@ _HASHED = bytes(1 << 19)
 class StepCost:
     """What recording costs a step, as shares of the time of one that records nothing.
 
-    `write_share` is spent in giving the recorder what is to be stored. `slowdown` is how much longer the step's other
-    work takes, because the recorder's thread takes its turns at running Python, and its part of the machine. `flush` is
-    how long a checkpoint after the last step waits until everything is stored.
+    `write_share` is spent in giving the recorder what is to be stored, which is done first. `slowdown` is how much
+    longer the step's other work takes, because the recorder's thread takes its turns at running Python, and its part of
+    the machine. `flush` is how long a checkpoint at the end of a step waits until everything is stored.
     """
 
     write_share: float

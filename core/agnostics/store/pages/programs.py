@@ -92,7 +92,8 @@ def results_page(connection: Connection, completion_id: int, size: int, first: i
 def group_of(connection: Connection, one: Judged) -> list[Member]:
     """The completions of the prompt of `one`, itself among them; 256 at most."""
     of_group = (_done.run_id == one.run, _done.phase == one.phase, _done.step == one.step)
-    query = members().where(*of_group, _done.task_id == one.task_id).order_by(_done.completion_id).limit(MOST_MEMBERS)
+    in_order = _done.completion_id + 0  # by the column itself, SQLite would look for the group in the whole run
+    query = members().where(*of_group, _done.task_id == one.task_id).order_by(in_order).limit(MOST_MEMBERS)
     return [Member(*row[1:]) for row in connection.execute(query)]
 
 
