@@ -26,7 +26,7 @@ groups more answers hold a program that has been run."""
 LANGUAGES: dict[str, tuple[str, ...]] = {
     "lua": (),
     "fortran": ("steps=50", *COMPILED),
-    "r": ("steps=24", *SLOW_START),
+    "r": ("steps=28", *SLOW_START),
     "julia": ("steps=14", *SLOW_START),
     "ocaml": ("steps=75", *COMPILED),
 }
