@@ -272,6 +272,7 @@ def test_the_best_of_k_is_chosen_by_tests_that_the_model_wrote(evaluate: Agn, tm
         asked = len(server.asked)
         resumed = evaluate("--resume", "last", "--k", "3", "--json")
     assert asked == len(server.asked) == 3 * (3 + 2)
+    assert all("the model has written tests to 3 tasks\n" in told.stderr for told in (answer, resumed))
     for (found,) in (answer.json["evaluations"], resumed.json["evaluations"]):
         rates = {name: rate["rate"] for name, rate in found["rates"].items()}
         assert rates == pytest.approx(

@@ -72,7 +72,9 @@ def evaluate(
             recorder.flush()
             tasks, _ = chosen_tasks(settings, host)
             with judges(progress.examined, phase="eval_written", every_test=True) as judging:
-                Examination(store, name, judging, settings.written_tests).hold(tasks, source, language)
+                examination = Examination(store, name, judging, settings.written_tests)
+                examined = examination.hold(tasks, source, language)
+            reporter.say(f"the model has written tests to {examined} task{'' if examined == 1 else 's'}")
     return name
 
 

@@ -102,9 +102,13 @@ class Examination:
 
     def __init__(self, store: Store, run: str, judging: Judging, answers: int) -> None:
         self._store, self._run, self._judging, self._answers = store, run, judging, answers
+        self._examined = 0
 
-    def hold(self, tasks: Iterable[Task], source: Source, language: Language) -> None:
-        """Examine the programs that were written to `tasks`; what an earlier session has stored is not asked again."""
+    def hold(self, tasks: Iterable[Task], source: Source, language: Language) -> int:
+        """Examine the programs that were written to `tasks`; returns to how many of these there are tests.
+
+        What an earlier session has stored is not asked again.
+        """
         with reading(self._store.engine) as connection:
             examined = written_tests(connection, self._run)
         answers = defaultdict[str, list[list[Test]]](list)
@@ -114,6 +118,7 @@ class Examination:
             answers[task.id].append(read_tests(answered.text))
             if len(answers[task.id]) == self._answers:
                 self._examine(task, agreed(answers.pop(task.id), task.tests[:EXAMPLES]))
+        return self._examined
 
     def _wanted(self, tasks: Iterable[Task], examined: Mapping[str, tuple[Test, ...]]) -> Iterator[Wanted]:
         for task in tasks:
@@ -126,6 +131,7 @@ class Examination:
         """Run every program that was written to `task` on `tests`, each text once."""
         if not tests:
             return
+        self._examined += 1
         with reading(self._store.engine) as connection:
             programs = unexamined_programs(connection, self._run, task.id)
         for sample, program in programs:
