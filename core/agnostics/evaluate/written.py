@@ -60,7 +60,7 @@ def _blocks(answer: str) -> Iterator[tuple[str, str]]:
         elif kind and mark == _FENCE:
             yield kind, "".join(f"{line}\n" for line in lines)
             kind = ""
-        else:
+        elif kind:
             lines.append(line)
 
 
