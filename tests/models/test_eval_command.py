@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agnostics.evaluate.written import REQUEST
+from agnostics.evaluate.written_tests import REQUEST
 from command_line import Agn
 
 AGN = [sys.executable, "-c", "from agnostics.cli import main; main()"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agnostics.evaluate.written import KEPT, agreed, can_have, read_tests
+from agnostics.evaluate.written_tests import KEPT, agreed, can_have, read_tests
 from agnostics.task import Comparison, Stitch, Task, Test
 
 

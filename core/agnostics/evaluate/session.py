@@ -16,7 +16,7 @@ from agnostics.evaluate.judging import Judging
 from agnostics.evaluate.models import answer_limits, model_folder
 from agnostics.evaluate.recorded import RecordedSource
 from agnostics.evaluate.settings import EvaluationSettings
-from agnostics.evaluate.written import Examination
+from agnostics.evaluate.written_tests import Examination
 from agnostics.host import Host
 from agnostics.language import Language
 from agnostics.rollout.endpoint import Endpoint
