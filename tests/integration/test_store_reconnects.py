@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from agnostics.store.database import reading
 from sqlalchemy import Connection, event, text
 
 Make = Callable[..., CompletionRecord]
+Open = Callable[[Store, str], AbstractContextManager[Recorder]]
 Locked = tuple[Store, str, "subprocess.Popen[str]"]
 pytestmark = pytest.mark.slow
 
@@ -56,14 +58,15 @@ def _record(recorder: Recorder, record: Make, numbers: range) -> None:
         recorder.completion(record(step=number, program=f"print({number % 700})"))
 
 
+@pytest.mark.parametrize("open_recorder", [Store.recorder, Store.recorder_apart])
 def test_a_server_that_is_killed_while_a_run_writes_and_comes_back_has_everything_once(
-    server: Server, lua: Language, record: Make, monkeypatch: pytest.MonkeyPatch
+    server: Server, lua: Language, record: Make, monkeypatch: pytest.MonkeyPatch, open_recorder: Open
 ) -> None:
     monkeypatch.setattr("agnostics.store.recorder.BATCH_ROWS", 300)
     monkeypatch.setattr("agnostics.store.recorder.QUEUE_ROWS", 600)
     with Store.open(server.url) as store, Store.open(server.url) as other:
         run = _start(store, lua)
-        with store.recorder(run) as recorder:
+        with open_recorder(store, run) as recorder:
             feeder = threading.Thread(target=_record, args=(recorder, record, range(3000)), daemon=True)
             feeder.start()
             while _stored(other, run)[0] < 600:  # and then it is in the middle of the next batch
@@ -121,7 +124,7 @@ def test_a_server_that_is_killed_before_a_commit_gives_no_number_twice(
 def test_a_server_that_stays_away_is_one_clear_line_and_the_run_can_be_resumed(
     server: Server, lua: Language, record: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agnostics.store.recorder.RETRY_SECONDS", 0.5)
+    monkeypatch.setattr("agnostics.store.committer.RETRY_SECONDS", 0.5)
     with Store.open(server.url) as store:
         run = _start(store, lua)
         with pytest.raises(AgnosticsError, match=r"^results database postgresql.*; given up after 0.5 s$") as caught:
@@ -171,7 +174,7 @@ def test_a_file_that_another_process_has_locked_is_waited_for(
 def test_a_file_that_stays_locked_is_one_clear_line(
     locked: Locked, record: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agnostics.store.recorder.RETRY_SECONDS", 0.3)
+    monkeypatch.setattr("agnostics.store.committer.RETRY_SECONDS", 0.3)
     store, run, _ = locked
     with (
         pytest.raises(

@@ -32,7 +32,7 @@ store = Store.open(sys.argv[1])
 run = store.start_run(kind="train", config={}, language=lua, model="m", dataset="d", seed=0)
 flushed = 0
 try:
-    with store.recorder(run) as recorder:
+    with getattr(store, sys.argv[3])(run) as recorder:
         for number in range(int(sys.argv[2])):
             program = f"print({number})" + "x" * 500
             test = TestResult(Verdict.ACCEPTED)
@@ -68,8 +68,10 @@ sys.exit(any([os.wait()[1] for _ in range(16)]))
 """
 
 
-def test_a_killed_process_leaves_all_it_had_committed_and_no_half_of_a_batch(database: str) -> None:
-    process = subprocess.Popen([sys.executable, "-c", WRITER, database, MANY], stdout=subprocess.PIPE, text=True)
+@pytest.mark.parametrize("recorder", ["recorder", "recorder_apart"])
+def test_a_killed_process_leaves_all_it_had_committed_and_no_half_of_a_batch(database: str, recorder: str) -> None:
+    command = [sys.executable, "-c", WRITER, database, MANY, recorder]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     committed = 0
     while committed < 1000:
@@ -91,9 +93,10 @@ def test_a_killed_process_leaves_all_it_had_committed_and_no_half_of_a_batch(dat
         )
 
 
-def test_a_full_disk_is_one_clear_error_and_what_was_committed_stays() -> None:
+@pytest.mark.parametrize("recorder", ["recorder", "recorder_apart"])
+def test_a_full_disk_is_one_clear_error_and_what_was_committed_stays(recorder: str) -> None:
     disk = ["bwrap", "--dev-bind", "/", "/", "--size", str(3 << 20), "--tmpfs", "/mnt", "--"]
-    command = [*disk, sys.executable, "-c", WRITER, "sqlite:////mnt/results.db", MANY]
+    command = [*disk, sys.executable, "-c", WRITER, "sqlite:////mnt/results.db", MANY, recorder]
     answer = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=60, check=True)
     *_, error, stored, integrity = answer.stdout.splitlines()
     _, committed, message = error.split(maxsplit=2)
@@ -105,7 +108,7 @@ def test_a_full_disk_is_one_clear_error_and_what_was_committed_stays() -> None:
 
 @pytest.mark.slow
 def test_sixteen_processes_that_make_one_database_and_write_at_once_lose_nothing(database: str) -> None:
-    subprocess.run([sys.executable, "-c", SIXTEEN, WRITER, database, "300"], check=True, timeout=100)
+    subprocess.run([sys.executable, "-c", SIXTEEN, WRITER, database, "300", "recorder"], check=True, timeout=100)
     with Store.open(database, create=False) as store, reading(store.engine) as connection:
         per_run = text("select count(*), count(distinct step) from verification group by run_id")
         assert [tuple(row) for row in connection.execute(per_run)] == [(300, 300)] * 16

@@ -39,7 +39,7 @@ def measure_store(rows: int, steps: int, say: Say) -> dict[str, Any]:
         "rows": rows,
         **sqlite,
         **postgres,
-        "write_share_of_step": max(cost.write_share for found in costs.values() for cost in found.values()),
+        "write_share_of_step": max(cost.share for found in costs.values() for cost in found.values()),
         "steps_at_per_s": {
             name: {per_s: _rounded(asdict(cost)) for per_s, cost in found.items()} for name, found in costs.items()
         },

@@ -143,7 +143,7 @@ def _show_store(report: dict[str, Any]) -> None:
     steps = report["steps_at_per_s"]
     costs = [(name, per_s, *cost.values()) for name, found in steps.items() for per_s, cost in found.items()]
     click.echo("\nwhat recording costs a training step, by verifications a second")
-    print_table(["", "a second", "write_share", "slowdown", "flush"], costs)
+    print_table(["", "a second", "giving", "waiting", "slowdown", "flush"], costs)
     click.echo(f"bytes_per_program: {report['bytes_per_program']}")
     click.echo()
     print_table(["question", "ms"], report["answers_ms"].items())

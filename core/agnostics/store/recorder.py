@@ -1,28 +1,24 @@
-"""The one writer of a run: takes completions and metrics as they happen and commits them in batches."""
+"""Takes what happens in a run, completions and figures, and has it committed in batches."""
 
 from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
 
-from sqlalchemy import Engine
+from sqlalchemy import URL
 
 from agnostics.errors import AgnosticsError
-from agnostics.store.database import Unreachable, writing
 from agnostics.store.records import CompletionRecord
-from agnostics.store.writer import Batch, BatchWriter, reserved_numbers
+from agnostics.store.writer import Batch
 
 BATCH_ROWS = 2000
 BATCH_SECONDS = 0.2
 QUEUE_ROWS = 8192
-RETRY_SECONDS = 60.0
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 2.0
 STALL_SECONDS = 120.0
 
 _log = logging.getLogger(__name__)
@@ -46,18 +42,17 @@ _Item = CompletionRecord | _Step | _Mark
 
 
 class Recorder:
-    """Writes what happens in one run on a thread of its own; use it as a context manager, from any thread.
+    """Has what happens in one run committed by a thread of its own; use it as a context manager, from any thread.
 
     What is given is committed 0.2 s later or as fast as the database can, at most 2,000 rows at a time; a killed
-    process loses the rest, and a full queue makes the caller wait. Where a server is away, or another process has the
-    file locked, it is tried again for a minute, and every batch is in the database once. What goes wrong on the
-    thread (a full disk, a server that stays away) is raised as AgnosticsError by the next call and by leaving the
-    block; what had been committed stays.
+    process loses the rest, and a full queue makes the caller wait. What `commit` raises on the thread (a full disk, a
+    server that stays away) is raised as AgnosticsError by the next call and by leaving the block; what had been
+    committed stays. `url` is the database's, for messages.
     """
 
-    def __init__(self, engine: Engine, run: str) -> None:
-        self._engine = engine
-        self._writer = BatchWriter(run)
+    def __init__(self, commit: Callable[[Batch], None], url: URL, run: str) -> None:
+        self._commit = commit
+        self._url = url
         self._queue: deque[_Item] = deque()
         self._given = threading.Event()
         self._urgent = threading.Event()
@@ -117,7 +112,7 @@ class Recorder:
                 raise self._stalled()
 
     def _stalled(self) -> AgnosticsError:
-        return AgnosticsError(f"results database {self._engine.url}: no answer for {STALL_SECONDS:.0f} s")
+        return AgnosticsError(f"results database {self._url}: no answer for {STALL_SECONDS:.0f} s")
 
     def _raise_error(self) -> None:
         if self._error is not None:
@@ -155,29 +150,6 @@ class Recorder:
         if self._error is not None or not (records or metrics):
             return
         try:
-            self._commit_once(Batch(records, metrics))
+            self._commit(Batch(records, metrics))
         except Exception as error:
             self._error = error
-
-    def _commit_once(self, batch: Batch) -> None:
-        """Commit `batch`, again where the database was out of reach, in the end once."""
-        end, pause = time.monotonic() + RETRY_SECONDS, FIRST_PAUSE_S
-        while True:
-            try:
-                return self._commit(batch)
-            except Unreachable as error:
-                self._writer.forget()
-                if time.monotonic() + pause > end:
-                    raise Unreachable(f"{error}; given up after {RETRY_SECONDS:g} s") from error
-                if pause == FIRST_PAUSE_S:
-                    _log.warning("%s; trying again for %.0f s", error, RETRY_SECONDS)
-            time.sleep(pause)
-            pause = min(2 * pause, LONGEST_PAUSE_S)
-
-    def _commit(self, batch: Batch) -> None:
-        if self._engine.dialect.name == "postgresql" and batch.records and batch.numbers is None:
-            with writing(self._engine) as connection:
-                numbers = reserved_numbers(connection, len(batch.records))
-            batch.numbers = numbers
-        with writing(self._engine) as connection:
-            self._writer.write(connection, batch)

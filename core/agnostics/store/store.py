@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -13,6 +14,8 @@ from sqlalchemy import Connection, Engine, and_, delete, insert, or_, select, up
 from agnostics.errors import unknown
 from agnostics.language import Language
 from agnostics.store import schema
+from agnostics.store.committer import Committer
+from agnostics.store.committing_process import CommittingProcess
 from agnostics.store.database import connect, parse_url, writing
 from agnostics.store.recorder import Recorder
 from agnostics.store.records import clean, language_row
@@ -73,7 +76,17 @@ class Store:
 
     def recorder(self, run: str) -> Recorder:
         """The writer of what happens in `run`; enter it before use."""
-        return Recorder(self.engine, run)
+        return Recorder(Committer(self.engine, run).commit, self.engine.url, run)
+
+    @contextmanager
+    def recorder_apart(self, run: str) -> Iterator[Recorder]:
+        """As `recorder`, with a process that commits: thousands of rows a second hold up no trainer beside them.
+
+        Where that process is killed, the next call raises AgnosticsError, and what it had committed stays.
+        """
+        url = self.engine.url
+        with CommittingProcess(url, run) as process, Recorder(process.commit, url, run) as recorder:
+            yield recorder
 
     def finish_run(self, run: str, status: Status, summary: Mapping[str, Any]) -> None:
         """Store how `run` ended. Raises UsageError for an unknown run."""

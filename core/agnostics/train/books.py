@@ -88,7 +88,7 @@ class Books:
 
     def ledger(self, name: str) -> AbstractContextManager[Ledger]:
         """Where the run's completions and figures go."""
-        return self.store.recorder(name) if self.store else nullcontext(_Unwritten())
+        return self.store.recorder_apart(name) if self.store else nullcontext(_Unwritten())
 
     def trace(self, folder: Path) -> AbstractContextManager[Trace]:
         """Where the run's timeline goes: into its `folder`."""

@@ -1,0 +1,67 @@
+"""The program of the process that commits a run's batches: the far side of `CommittingProcess`."""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import os
+import signal
+import sys
+from typing import IO
+
+import msgspec
+
+from agnostics.errors import AgnosticsError
+from agnostics.store.committer import Committer
+from agnostics.store.database import connect, parse_url
+from agnostics.store.handover import Answer, Opening, Unpacker, read_frame, write_frame
+
+_PR_SET_PDEATHSIG = 1
+
+
+class _Notices(logging.Handler):
+    """Gives what is logged to the other side, which prints it in its own way."""
+
+    def __init__(self, answers: IO[bytes]) -> None:
+        super().__init__(logging.WARNING)
+        self._answers = answers
+
+    def emit(self, record: logging.LogRecord) -> None:
+        _say(self._answers, Answer("notice", record.getMessage()))
+
+
+def _say(answers: IO[bytes], answer: Answer) -> None:
+    write_frame(answers, msgspec.msgpack.encode(answer))
+
+
+def _die_with(parent: int) -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        sys.exit(1)
+
+
+def main() -> None:
+    """Commit what comes on standard input until it ends, and say so on standard output, which nobody else writes to."""
+    frames = sys.stdin.buffer
+    with os.fdopen(os.dup(1), "wb") as answers:
+        os.dup2(2, 1)
+        logging.getLogger().addHandler(_Notices(answers))
+        opening = msgspec.msgpack.decode(read_frame(frames) or sys.exit(1), type=Opening)
+        _die_with(opening.parent)
+        _commit_all(opening, frames, answers)
+
+
+def _commit_all(opening: Opening, frames: IO[bytes], answers: IO[bytes]) -> None:
+    committer, unpacker = Committer(connect(parse_url(opening.url)), opening.run), Unpacker()
+    try:
+        while (frame := read_frame(frames)) is not None:
+            if batch := unpacker.add(frame):
+                committer.commit(batch)
+                _say(answers, Answer("committed"))
+    except AgnosticsError as error:
+        _say(answers, Answer("failed", str(error)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+"""A process that commits a run's batches, so that rows take nothing of the Python that trains: the near side of it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from subprocess import PIPE
+from types import TracebackType
+from typing import Self
+
+import msgspec
+from sqlalchemy import URL
+
+from agnostics.errors import AgnosticsError
+from agnostics.store.handover import Answer, Opening, Packer, read_frame, write_frame
+from agnostics.store.writer import Batch
+
+EXIT_SECONDS = 5.0
+_PROGRAM = "agnostics.store.committing_main"
+
+_log = logging.getLogger(__name__)
+
+
+class CommittingProcess:
+    """A process of its own that commits the batches of `run`; a context manager.
+
+    It dies with the thread that entered the block, so that nothing is written any more for a trainer that was killed;
+    an interrupt from the keyboard does not reach it.
+    """
+
+    def __init__(self, url: URL, run: str) -> None:
+        self._url = url
+        self._run = run
+        self._packer = Packer()
+        self._turn = threading.Lock()
+
+    def __enter__(self) -> Self:
+        command = [sys.executable, "-P", "-m", _PROGRAM]
+        self._process = subprocess.Popen(command, stdin=PIPE, stdout=PIPE, start_new_session=True)
+        assert self._process.stdin
+        assert self._process.stdout
+        self._to, self._from = self._process.stdin, self._process.stdout
+        opening = Opening(self._url.render_as_string(hide_password=False), self._run, os.getpid())
+        self._send(msgspec.msgpack.encode(opening))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        with self._process as process:
+            if not self._turn.acquire(timeout=EXIT_SECONDS):  # a batch is under way, and nobody waits for it any more
+                process.kill()
+            with suppress(BrokenPipeError):
+                self._to.close()
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(EXIT_SECONDS)
+            process.kill()
+
+    def commit(self, batch: Batch) -> None:
+        """Return when `batch` is committed. Raises AgnosticsError where it cannot be, or the process is gone."""
+        with self._turn:
+            for piece in self._packer.packed(batch):
+                self._send(piece)
+            while (answer := self._answer()).kind == "notice":
+                _log.warning("%s", answer.text)
+        if answer.kind == "failed":
+            raise AgnosticsError(answer.text)
+
+    def _send(self, content: bytes) -> None:
+        try:
+            write_frame(self._to, content)
+        except BrokenPipeError as error:
+            raise self._gone() from error
+
+    def _answer(self) -> Answer:
+        frame = read_frame(self._from)
+        if frame is None:
+            raise self._gone()
+        return msgspec.msgpack.decode(frame, type=Answer)
+
+    def _gone(self) -> AgnosticsError:
+        status = self._process.wait(EXIT_SECONDS)
+        how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
+        return AgnosticsError(f"results database {self._url}: the process that writes into it {how}")
