@@ -9,8 +9,12 @@ from typing import Any, Literal
 
 import pytest
 import torch
+from agnostics.errors import AgnosticsError
 from agnostics.rollout.engine import Answer, Engine, EngineSettings, Prompt, Sampling, generate, open_engine
+from agnostics.rollout.engine_process import EngineProcess
 from agnostics.task import Stitch
+from agnostics.train.sampler import Sampler
+from agnostics.train.timeline import Timeline
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 pytestmark = pytest.mark.slow
@@ -82,13 +86,45 @@ def test_weights_change_in_flight_and_every_token_knows_whose_it_is(
         engine.load_weights(((name, weight.detach()) for name, weight in new.named_parameters()), version=1)
         while engine.busy:
             ended.update(engine.advance())
-    mixed = [answer for answer in ended.values() if set(answer.versions) == {0, 1}]
-    assert mixed
+    _check_each_version(ended, old, new)
+
+
+def _check_each_version(ended: dict[int, Answer], old: Any, new: Any) -> None:
+    """Each token was sampled from the weights whose version it has, in some answers from both."""
+    assert any(set(answer.versions) == {0, 1} for answer in ended.values())
     for index, answer in ended.items():
         assert sorted(answer.versions) == list(answer.versions)
         for version, model in enumerate([old, new]):
             mine = [place for place, other in enumerate(answer.versions) if other == version]
             assert _largest_gap(model, [PROMPTS[index]], [answer], mine) < 1e-4
+
+
+def test_vllm_in_a_process_of_its_own_takes_new_weights_in_flight_and_its_end_is_one_line(
+    tiny_model: Callable[..., Path],
+) -> None:
+    folder, long = tiny_model(tied=True), replace(SAMPLING, max_new_tokens=200)
+    old: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    new: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    _disturb(old)
+    _disturb(new)
+    _disturb(new)
+    with open_engine("vllm", EngineSettings(folder, STOP, max_length=256, max_running=8), apart=True) as engine:
+        engine.load_weights(((name, weight.detach()) for name, weight in old.named_parameters()), version=0)
+        for index, prompt in enumerate(PROMPTS):
+            engine.add(index, prompt, long)
+        ended = dict[int, Answer]()
+        while not ended:
+            ended.update(engine.advance())
+        engine.load_weights(((name, weight.detach()) for name, weight in new.named_parameters()), version=1)
+        while engine.busy:
+            ended.update(engine.advance())
+        _check_each_version(ended, old, new)
+        assert isinstance(engine, EngineProcess)
+        engine._process.kill()
+        with Sampler(engine, Timeline()) as sampler:
+            asked = sampler.ask(PROMPTS, SAMPLING, lambda _index, _answer: None)
+            with pytest.raises(AgnosticsError, match=r"^the engine's process was killed by signal 9$"):
+                asked.result(timeout=60)
 
 
 @pytest.mark.parametrize("name", ["vllm", "transformers"])

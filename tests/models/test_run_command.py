@@ -30,9 +30,13 @@ def _texts(home: Any, run: str) -> list[Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("engine", ["vllm", "transformers"])
+@pytest.mark.parametrize(
+    ("engine", "changed"),
+    [("vllm", ["rollout.apart=true"]), ("transformers", [])],
+    ids=["vllm, repeated in a process of its own", "transformers"],
+)
 def test_a_short_run_stores_all_it_did_and_its_configuration_repeats_it(
-    engine: str, starter_model: Path, home: Any, tmp_path: Path
+    engine: str, changed: list[str], starter_model: Path, home: Any, tmp_path: Path
 ) -> None:
     settings = [*TINY, *HELD_OUT, f"rollout.engine={engine}"]
     summary = home.run("--model", str(starter_model), "--steps", "3", settings=settings)
@@ -54,8 +58,9 @@ def test_a_short_run_stores_all_it_did_and_its_configuration_repeats_it(
     gaps = home.query("select value from step_metric where run_id = ? and name = 'gap'", run)
     assert len(gaps) == 3
     assert all(0 <= gap < 1e-4 for (gap,) in gaps)
-    again = home.run(str(tmp_path / "runs" / run / "config.toml"), settings=[])
+    again = home.run(str(tmp_path / "runs" / run / "config.toml"), settings=changed)
     assert _texts(home, again["run"]) == _texts(home, run)
+    assert _losses(home, again["run"]) == _losses(home, run)
     assert again["run"] != run
 
 

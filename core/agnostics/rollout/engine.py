@@ -124,8 +124,12 @@ def seed_for(*parts: int | str) -> int:
     return int.from_bytes(digest, "big") >> 1
 
 
-def open_engine(name: Literal["vllm", "transformers"], settings: EngineSettings) -> Engine:
-    """The engine called `name`, with the model of `settings.folder` loaded."""
+def open_engine(name: Literal["vllm", "transformers"], settings: EngineSettings, *, apart: bool = False) -> Engine:
+    """The engine called `name`, with the model of `settings.folder` loaded; vLLM may be in a process of its own."""
+    if apart:
+        from agnostics.rollout.engine_process import EngineProcess
+
+        return EngineProcess(settings)
     if name == "vllm":
         from agnostics.rollout.vllm import VllmEngine
 

@@ -1,4 +1,4 @@
-"""The vLLM engine, in the trainer's process: the same memory, no copies over a wire."""
+"""The vLLM engine, in the process that holds it: for a trainer beside it, the same memory and no copies over a wire."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from agnostics.errors import MissingRequirement
 from agnostics.rollout.engine import Answer, EngineSettings, FinishReason, Prompt, Sampling
+from agnostics.rollout.engine_calls import Transfer
 
 if TYPE_CHECKING:
     import torch
@@ -18,10 +19,13 @@ _PREFILL_TOKENS = 8192
 
 
 class VllmEngine:
-    """vLLM with one model loaded. Sampling is seeded for each request, so that tokens repeat."""
+    """vLLM with one model loaded. Sampling is seeded for each request, so that tokens repeat.
 
-    def __init__(self, settings: EngineSettings) -> None:
-        self._llm = _start(settings)
+    A trainer in another process reaches its worker by `transfer`.
+    """
+
+    def __init__(self, settings: EngineSettings, transfer: Transfer | None = None) -> None:
+        self._llm = _start(settings, transfer)
         self._engine = self._llm.llm_engine
         self._stop_ids = list(settings.stop_ids)
         self._running: set[str] = set()
@@ -52,6 +56,14 @@ class VllmEngine:
     def load_weights(self, weights: Iterable[tuple[str, torch.Tensor]], version: int) -> None:
         """See `Engine.load_weights`; what is running is read again, so that no key or value of old weights is left."""
         self._engine.collective_rpc("load_policy", args=(list(weights),))
+        self.begin(version)
+
+    def call_worker(self, step: str, arguments: dict[str, Any]) -> None:
+        """Have vLLM's worker do a step of a weight transfer."""
+        self._engine.collective_rpc(step, kwargs=arguments)
+
+    def begin(self, version: int) -> None:
+        """Go on with weights that have come, those of `version`; nothing that was cached of the old ones is left."""
         self._engine.reset_prefix_cache(reset_running_requests=True)
         self._begin_version(version)
 
@@ -90,8 +102,8 @@ def _answer(output: Any) -> Answer:
     return Answer(tuple(output.token_ids), tuple(output.logprobs.logprobs), reason, versions)
 
 
-def _start(settings: EngineSettings) -> Any:
-    """vLLM with the model loaded. Its settings are read from the environment when it is imported."""
+def configure() -> None:
+    """Set what vLLM reads from the environment when it is imported."""
     os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
     # Threads bound to cores wait for each other whenever anything else, a program being verified, needs a core.
     os.environ.setdefault("VLLM_CPU_OMP_THREADS_BIND", "nobind")
@@ -99,6 +111,11 @@ def _start(settings: EngineSettings) -> Any:
     os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
     logging.getLogger("torch._library.triton").setLevel(logging.ERROR)
     warnings.filterwarnings("ignore", category=FutureWarning, module=r"vllm\.")
+
+
+def _start(settings: EngineSettings, transfer: Transfer | None) -> Any:
+    """vLLM with the model loaded."""
+    configure()
     try:
         from vllm import LLM
     except ImportError as error:
@@ -122,7 +139,14 @@ def _start(settings: EngineSettings) -> Any:
         disable_log_stats=True,
         use_tqdm_on_load=False,
         distributed_executor_backend=_executor(),
+        weight_transfer_config=_receiving(transfer),
     )
+
+
+def _receiving(transfer: Transfer | None) -> dict[str, str] | None:
+    if transfer == "gloo":
+        from agnostics.rollout import gloo_transfer  # noqa: F401  (tells vLLM of it)
+    return {"backend": transfer} if transfer else None
 
 
 def _executor() -> str | None:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import ctypes
 import logging
 import os
-import signal
 import sys
 from typing import IO
 
 import msgspec
 
 from agnostics.errors import AgnosticsError
+from agnostics.lifeline import end_with
 from agnostics.store.committer import Committer
 from agnostics.store.database import connect, parse_url
 from agnostics.store.handover import Answer, Opening, Unpacker, read_frame, write_frame
-
-_PR_SET_PDEATHSIG = 1
 
 
 class _Notices(logging.Handler):
@@ -34,13 +31,6 @@ def _say(answers: IO[bytes], answer: Answer) -> None:
     write_frame(answers, msgspec.msgpack.encode(answer))
 
 
-def _die_with(parent: int) -> None:
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        sys.exit(1)
-
-
 def main() -> None:
     """Commit what comes on standard input until it ends, and say so on standard output, which nobody else writes to."""
     frames = sys.stdin.buffer
@@ -48,7 +38,7 @@ def main() -> None:
         os.dup2(2, 1)
         logging.getLogger().addHandler(_Notices(answers))
         opening = msgspec.msgpack.decode(read_frame(frames) or sys.exit(1), type=Opening)
-        _die_with(opening.parent)
+        end_with(opening.parent)
         _commit_all(opening, frames, answers)
 
 

@@ -16,6 +16,7 @@ import msgspec
 from sqlalchemy import URL
 
 from agnostics.errors import AgnosticsError
+from agnostics.lifeline import how_it_ended
 from agnostics.store.handover import Answer, Opening, Packer, read_frame, write_frame
 from agnostics.store.writer import Batch
 
@@ -83,6 +84,5 @@ class CommittingProcess:
         return msgspec.msgpack.decode(frame, type=Answer)
 
     def _gone(self) -> AgnosticsError:
-        status = self._process.wait(EXIT_SECONDS)
-        how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
+        how = how_it_ended(self._process.wait(EXIT_SECONDS))
         return AgnosticsError(f"results database {self._url}: the process that writes into it {how}")

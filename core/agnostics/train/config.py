@@ -7,9 +7,9 @@ import os
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from agnostics.algorithm import Normalisation
 from agnostics.errors import UsageError, unknown
@@ -27,6 +27,8 @@ class RolloutConfig(Frozen):
 
     engine: Literal["vllm", "transformers"] = "vllm"
     """Which engine samples: vLLM in the trainer's process, or plain transformers."""
+    apart: bool = False
+    """vLLM in a process of its own, on a GPU of its own where there are twice as many as ranks."""
     prompts: Positive = 4
     """Prompts in a batch."""
     group: Annotated[int, Field(ge=2)] = 32
@@ -43,6 +45,12 @@ class RolloutConfig(Frozen):
     """Memory for vLLM's keys and values, in GiB."""
     refill: Count | None = None
     """How many times new prompts are sampled in place of groups without signal; the algorithm's own by default."""
+
+    @model_validator(mode="after")
+    def _only_vllm_can_be_apart(self) -> Self:
+        if self.apart and self.engine != "vllm":
+            raise ValueError('apart needs engine = "vllm"')
+        return self
 
 
 class TrainConfig(Frozen):

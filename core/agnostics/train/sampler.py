@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Self
@@ -126,6 +127,8 @@ class Sampler:
                 self._next_key += 1
         except Exception as error:
             self._fail(error)
+            if not order.done.done():
+                order.done.set_exception(error)
 
     def _advance(self) -> None:
         """Sample a token; what goes wrong fails all that is outstanding."""
@@ -142,11 +145,12 @@ class Sampler:
             self._fail(error)
 
     def _fail(self, error: Exception) -> None:
-        orders = [order for order, _ in self._orders.values()]
-        self._forget()
-        for order in orders:
+        for order, _ in self._orders.values():
             if not order.done.done():
                 order.done.set_exception(error)
+        self._orders.clear()
+        with suppress(Exception):  # an engine that is gone forgets nothing more
+            self._engine.drop()
 
     def _forget(self) -> None:
         self._engine.drop()
@@ -154,7 +158,8 @@ class Sampler:
 
     def _close(self) -> None:
         self._closed = True
-        self._forget()
+        with suppress(Exception):
+            self._engine.drop()
 
 
 def _settle(done: Future[None], act: Callable[[], None]) -> None:

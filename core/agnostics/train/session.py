@@ -109,7 +109,9 @@ def _open(
     """Everything that training holds on to, until `resources` is closed. `languages` are those of checkers."""
     reporter.say(f"loading {found.folder} into {config.rollout.engine} and DeepSpeed")
     verifier = resources.enter_context(Verifier(config.sandbox, ranks.slots, languages))
-    engine = resources.enter_context(open_engine(config.rollout.engine, _engine_settings(config, found)))
+    rollout = config.rollout
+    engine = open_engine(rollout.engine, _engine_settings(config, found), apart=rollout.apart)
+    resources.enter_context(engine)
     policy = resources.enter_context(
         Policy(found.folder, config.train, config.rollout.temperature, found.algorithm, found.reference, ranks)
     )
