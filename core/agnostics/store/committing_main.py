@@ -29,6 +29,7 @@ class _Notices(logging.Handler):
 
 def _say(answers: IO[bytes], answer: Answer) -> None:
     write_frame(answers, msgspec.msgpack.encode(answer))
+    answers.flush()
 
 
 def main() -> None:

@@ -7,6 +7,8 @@ import os
 import subprocess
 import sys
 import threading
+import time
+from collections.abc import Iterable
 from contextlib import suppress
 from subprocess import PIPE
 from types import TracebackType
@@ -21,6 +23,8 @@ from agnostics.store.handover import Answer, Opening, Packer, read_frame, write_
 from agnostics.store.writer import Batch
 
 EXIT_SECONDS = 5.0
+_BUFFER_BYTES = 1 << 20
+"""What is sent at a time: little by little would wake the other side for every piece, on the trainer's processor."""
 _PROGRAM = "agnostics.store.committing_main"
 
 _log = logging.getLogger(__name__)
@@ -41,12 +45,14 @@ class CommittingProcess:
 
     def __enter__(self) -> Self:
         command = [sys.executable, "-P", "-m", _PROGRAM]
-        self._process = subprocess.Popen(command, stdin=PIPE, stdout=PIPE, start_new_session=True)
+        self._process = subprocess.Popen(
+            command, stdin=PIPE, stdout=PIPE, bufsize=_BUFFER_BYTES, start_new_session=True
+        )
         assert self._process.stdin
         assert self._process.stdout
         self._to, self._from = self._process.stdin, self._process.stdout
         opening = Opening(self._url.render_as_string(hide_password=False), self._run, os.getpid())
-        self._send(msgspec.msgpack.encode(opening))
+        self._send([msgspec.msgpack.encode(opening)])
         return self
 
     def __exit__(
@@ -64,16 +70,18 @@ class CommittingProcess:
     def commit(self, batch: Batch) -> None:
         """Return when `batch` is committed. Raises AgnosticsError where it cannot be, or the process is gone."""
         with self._turn:
-            for piece in self._packer.packed(batch):
-                self._send(piece)
+            self._send(self._packer.packed(batch))
             while (answer := self._answer()).kind == "notice":
                 _log.warning("%s", answer.text)
         if answer.kind == "failed":
             raise AgnosticsError(answer.text)
 
-    def _send(self, content: bytes) -> None:
+    def _send(self, frames: Iterable[bytes]) -> None:
         try:
-            write_frame(self._to, content)
+            for frame in frames:
+                write_frame(self._to, frame)
+                time.sleep(0)  # whoever waits for Python's lock gets it between two pieces
+            self._to.flush()
         except BrokenPipeError as error:
             raise self._gone() from error
 

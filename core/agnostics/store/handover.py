@@ -113,10 +113,9 @@ def _readable(record: CompletionRecord) -> CompletionRecord:
 
 
 def write_frame(stream: IO[bytes], content: bytes) -> None:
-    """Write `content` so that `read_frame` finds its end. Raises OSError."""
+    """Write `content` so that `read_frame` finds its end; it is sent when `stream` is flushed. Raises OSError."""
     stream.write(_LENGTH.pack(len(content)))
     stream.write(content)
-    stream.flush()
 
 
 def read_frame(stream: IO[bytes]) -> bytes | None:
