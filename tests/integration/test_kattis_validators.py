@@ -65,7 +65,11 @@ BUILD = (
 )
 VALIDATORS = {
     "python": {"judge.py": PYTHON},
-    "cpp": {"judge/judge.cc": CPP, "judge/second.cpp": SECOND, "judge/judge.h": HEADER},
+    "cpp": {
+        "judge/judge.cc": CPP.replace("judge.h", "include/judge.h"),
+        "judge/second/second.cpp": SECOND.replace("judge.h", "../include/judge.h"),
+        "judge/include/judge.h": HEADER,
+    },
     "build": {"judge/build": BUILD, "judge/logic.py": PYTHON},
 }
 CRASHES = {

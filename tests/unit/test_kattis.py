@@ -138,6 +138,21 @@ def test_validators_become_checkers(names: list[str], script: str, command: str,
     assert command in checker.files[script]
 
 
+def test_folders_of_a_validator_are_made_before_it_is_built(tmp_path: Path) -> None:
+    names = ("check/a.cc", "check/lib/b.cc", "check/lib/deep/c.h")
+    changes = {**about(validation="custom"), **{f"output_validators/{name}": name for name in names}}
+    (task,) = tasks(written(tmp_path, "old", changes))
+    assert task.compare.checker
+    assert task.compare.checker.files == {
+        "a.cc": "check/a.cc",
+        "agn_file.1": "check/lib/b.cc",
+        "agn_file.2": "check/lib/deep/c.h",
+        "agn_folders.sh": "mkdir -p lib && cp agn_file.1 lib/b.cc || exit 1\n"
+        "mkdir -p lib/deep && cp agn_file.2 lib/deep/c.h || exit 1\n",
+        "build": "#!/bin/sh\nexec g++ -O2 -std=gnu++23 -o run a.cc lib/b.cc -lpthread\n",
+    }
+
+
 def test_a_validator_of_the_newer_format_becomes_a_checker(tmp_path: Path) -> None:
     (task,) = tasks(written(tmp_path, "newer", {**about(), "output_validator/check.py": VALIDATOR}))
     assert task.compare.checker
@@ -156,7 +171,7 @@ def test_a_validator_of_the_newer_format_becomes_a_checker(tmp_path: Path) -> No
             "output_validators/second.py": VALIDATOR,
         },
         {**about(validation="custom"), "output_validators/check/Check.java": "class Check {}"},
-        {**about(validation="custom"), "output_validators/c/a.cc": "", "output_validators/c/b/b.h": ""},
+        {**about(validation="custom"), "output_validators/c/a.cc": "", "output_validators/c/b b/b.h": ""},
         about(validation="custom"),
         {
             **about(validator_flags="float_tolerance 1e-4"),

@@ -24,9 +24,9 @@ class Kattis(Dataset):
 
     Flags of the default validator become the mode of comparison; it does not tell upper from lower case unless it is
     asked to, which `tokens` does. An output validator becomes a checker in the language `kattis-validator` of this
-    distribution: files of C++ or of Python, or anything that its own script `build` makes. Left out are problems that
-    are scored, interactive or of several passes, those without tests or with a statement in PDF only, those whose test
-    groups have flags of their own, and those with a validator of another kind, with several, or with folders in it.
+    distribution: files of C++ or of Python, in folders too, or anything that its own script `build` makes. Left out are
+    problems that are scored, interactive or of several passes, those without tests or with a statement in PDF only,
+    those whose test groups have flags of their own, and those with a validator of another kind, or with several.
 
     A package has no split; all tasks are for training. The licence is each package's own, in `metadata.license`.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
@@ -13,6 +13,8 @@ from agnostics.task import FILE_NAME, Checker, Comparison
 
 from agnostics_datasets.kattis.package import Package, read_yaml, words
 
+_FOLDERS = "agn_folders.sh"
+"""The script that makes folders; the language `kattis-validator` runs it first."""
 _GROUP_FILES = ("testdata.yaml", "test_group.yaml")
 _GROUP_FLAGS = ("output_validator_flags", "output_validator_args")
 _CPP = (".cc", ".C", ".cpp", ".cxx", ".c++")
@@ -83,15 +85,36 @@ def _default(flags: list[str]) -> Comparison | None:
 
 
 def _checker(program: list[Traversable], flags: list[str]) -> Checker | None:
-    """The checker that builds and runs a validator; None where it has folders, or is in another language."""
-    if not all(file.is_file() and re.match(FILE_NAME, file.name) for file in program):
+    """The checker that builds and runs a validator; None where a name in it cannot be a file's, or its language."""
+    sources = {path: file.read_bytes().decode("utf-8", "surrogateescape") for path, file in _walk(program)}
+    if not all(re.match(FILE_NAME, part) for path in sources for part in path.split("/")):
         return None
-    sources = {file.name: file.read_bytes().decode("utf-8", "surrogateescape") for file in program}
     scripts = _scripts(sorted(sources))
     if scripts is None:
         return None
     wrapper = (files(__package__) / "checker.sh.in").read_text(encoding="utf-8").replace("@FLAGS@", shlex.join(flags))
-    return Checker(language="kattis-validator", program=wrapper, files={**sources, **scripts})
+    return Checker(language="kattis-validator", program=wrapper, files={**_flat(sources), **scripts})
+
+
+def _walk(entries: Iterable[Traversable], above: str = "") -> Iterator[tuple[str, Traversable]]:
+    """Every file with its path, those of folders too."""
+    for entry in entries:
+        if entry.is_file():
+            yield above + entry.name, entry
+        else:
+            yield from _walk(_entries(entry), f"{above}{entry.name}/")
+
+
+def _flat(sources: dict[str, str]) -> dict[str, str]:
+    """The same files for a program's folder, which has none in it: a script makes those and copies files into them."""
+    names = {path: f"agn_file.{number}" if "/" in path else path for number, path in enumerate(sources)}
+    copies = "".join(
+        f"mkdir -p {shlex.quote(path.rpartition('/')[0])} && cp {name} {shlex.quote(path)} || exit 1\n"
+        for path, name in names.items()
+        if name != path
+    )
+    flat = {names[path]: text for path, text in sources.items()}
+    return {**flat, _FOLDERS: copies} if copies else flat
 
 
 def _scripts(names: list[str]) -> dict[str, str] | None:
@@ -107,7 +130,7 @@ def _scripts(names: list[str]) -> dict[str, str] | None:
         return None
     if len(cpp) >= len(python):
         return {"build": f"#!/bin/sh\nexec g++ -O2 -std=gnu++23 -o run {shlex.join(cpp)} -lpthread\n"}
-    main = next((name for name in python if name.lower().startswith("main.")), python[0])
+    main = next((path for path in python if path.rpartition("/")[2].lower().startswith("main.")), python[0])
     return {"run": f'#!/bin/sh\nexec python3 {main} "$@"\n'}
 
 
