@@ -72,7 +72,7 @@ def test_the_same_is_stored_by_a_process_as_by_a_thread(
     store: Store, lua: Language, record: Make, tmp_path: Path
 ) -> None:
     given = _eventful(record)
-    with Store.open(str(tmp_path / "apart.db")) as here, Store.open(str(tmp_path / "here.db")) as there:
+    with Store.open(str(tmp_path / "a part?50%#.db")) as here, Store.open(str(tmp_path / "here.db")) as there:
         stored = list[dict[str, list[tuple[object, ...]]]]()
         for target, open_recorder in ((here, Store.recorder_apart), (there, Store.recorder)):
             run = _start(target, lua)

@@ -8,11 +8,12 @@ import sys
 from typing import IO
 
 import msgspec
+from sqlalchemy import URL
 
 from agnostics.errors import AgnosticsError
 from agnostics.lifeline import end_with
 from agnostics.store.committer import Committer
-from agnostics.store.database import connect, parse_url
+from agnostics.store.database import connect
 from agnostics.store.handover import Answer, Opening, Unpacker, read_frame, write_frame
 
 
@@ -44,7 +45,7 @@ def main() -> None:
 
 
 def _commit_all(opening: Opening, frames: IO[bytes], answers: IO[bytes]) -> None:
-    committer, unpacker = Committer(connect(parse_url(opening.url)), opening.run), Unpacker()
+    committer, unpacker = Committer(connect(URL.create(**opening.url)), opening.run), Unpacker()
     try:
         while (frame := read_frame(frames)) is not None:
             if batch := unpacker.add(frame):

@@ -51,7 +51,7 @@ class CommittingProcess:
         assert self._process.stdin
         assert self._process.stdout
         self._to, self._from = self._process.stdin, self._process.stdout
-        opening = Opening(self._url.render_as_string(hide_password=False), self._run, os.getpid())
+        opening = Opening({**self._url._asdict(), "query": dict(self._url.query)}, self._run, os.getpid())
         self._send([msgspec.msgpack.encode(opening)])
         return self
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import struct
 from collections.abc import Iterator, Sequence
-from typing import IO, Literal
+from typing import IO, Any, Literal
 
 import msgspec
 
@@ -19,9 +19,9 @@ _REMEMBERED = 4096
 
 
 class Opening(msgspec.Struct, frozen=True):
-    """The first thing said: which run of which database, and the process that says it."""
+    """The first thing said: which run of which database, by the parts of its URL, and the process that says it."""
 
-    url: str
+    url: dict[str, Any]
     run: str
     parent: int
 
