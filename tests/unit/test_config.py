@@ -50,6 +50,11 @@ def test_a_wrong_key_or_value_is_named(override: str, message: str) -> None:
         load_config(None, ["train.learning_rate=1e-5", override], {})
 
 
+def test_settings_that_do_not_go_together_are_named() -> None:
+    with pytest.raises(UsageError, match=r'^rollout: apart = true needs engine = "vllm"$'):
+        load_config(None, ["rollout.engine=transformers", "rollout.apart=true"], {})
+
+
 @pytest.mark.parametrize("text", ["a = [", "train = 3", "[train]\nfoo = 1"])
 def test_a_wrong_file_is_a_usage_error(tmp_path: Path, text: str) -> None:
     path = tmp_path / "run.toml"

@@ -49,7 +49,7 @@ class RolloutConfig(Frozen):
     @model_validator(mode="after")
     def _only_vllm_can_be_apart(self) -> Self:
         if self.apart and self.engine != "vllm":
-            raise ValueError('apart needs engine = "vllm"')
+            raise ValueError('apart = true needs engine = "vllm"')
         return self
 
 
@@ -181,7 +181,10 @@ def load_settings(
         return model.model_validate(data)
     except ValidationError as error:
         first = error.errors()[0]
-        raise UsageError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}, got {first['input']!r}") from error
+        place = ".".join(map(str, first["loc"]))
+        if first["type"] == "value_error":  # about several settings together
+            raise UsageError(f"{place}: {first['msg'].removeprefix('Value error, ')}") from error
+        raise UsageError(f"{place}: {first['msg']}, got {first['input']!r}") from error
 
 
 def to_toml(config: RunConfig) -> str:
