@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from agnostics.errors import UsageError
 from agnostics.evaluate.settings import EvaluationSettings
-from agnostics.store.database import default_url, naming, without_password
+from agnostics.store.database import default_url, naming, parse_url, shown, without_password
 from agnostics.train.config import RunConfig, load_config, to_toml
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.toml"))
@@ -92,6 +92,7 @@ def test_a_command_names_the_store_unless_it_is_the_default() -> None:
 )
 def test_the_stores_password_is_written_nowhere(store: str, written: str, tmp_path: Path) -> None:
     assert without_password(store) == written
+    assert "fe" not in shown(parse_url(store))
     path = tmp_path / "config.toml"
     path.write_text(to_toml(RunConfig(store=store)), encoding="utf-8")
     assert "s%40fe" not in path.read_text()

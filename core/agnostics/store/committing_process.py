@@ -19,6 +19,7 @@ from sqlalchemy import URL
 
 from agnostics.errors import AgnosticsError
 from agnostics.lifeline import how_it_ended
+from agnostics.store.database import shown
 from agnostics.store.handover import Answer, Opening, Packer, read_frame, write_frame
 from agnostics.store.writer import Batch
 
@@ -93,4 +94,4 @@ class CommittingProcess:
 
     def _gone(self) -> AgnosticsError:
         how = how_it_ended(self._process.wait(EXIT_SECONDS))
-        return AgnosticsError(f"results database {self._url}: the process that writes into it {how}")
+        return AgnosticsError(f"results database {shown(self._url)}: the process that writes into it {how}")

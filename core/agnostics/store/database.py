@@ -59,6 +59,11 @@ def without_password(url: str) -> str:
     return parsed._replace(password=None).difference_update_query(_PASSWORDS).render_as_string() if secret else url
 
 
+def shown(url: URL) -> str:
+    """The address of a results database as messages have it: *** for its password, and none in its query."""
+    return str(url.difference_update_query(_PASSWORDS))
+
+
 def naming(url: str) -> str:
     """The words that name the database at `url` in a command, without its password; none for the default one."""
     return "" if url == default_url() else f" --store {quote(without_password(url))}"
@@ -162,10 +167,10 @@ def explained(url: URL) -> Iterator[None]:
     except BrokenPipeError:  # of who reads what is printed
         raise
     except OSError as error:
-        raise AgnosticsError(f"results database {url}: {error.strerror}: {error.filename}") from error
+        raise AgnosticsError(f"results database {shown(url)}: {error.strerror}: {error.filename}") from error
     except DBAPIError as error:
         kind = Unreachable if _may_pass(error.orig) else AgnosticsError
-        raise kind(f"results database {url}: {_reason(error.orig)}") from error
+        raise kind(f"results database {shown(url)}: {_reason(error.orig)}") from error
 
 
 def _may_pass(error: BaseException | None) -> bool:

@@ -13,6 +13,7 @@ from typing import Self
 from sqlalchemy import URL
 
 from agnostics.errors import AgnosticsError
+from agnostics.store.database import shown
 from agnostics.store.records import CompletionRecord
 from agnostics.store.writer import Batch
 
@@ -112,7 +113,7 @@ class Recorder:
                 raise self._stalled()
 
     def _stalled(self) -> AgnosticsError:
-        return AgnosticsError(f"results database {self._url}: no answer for {STALL_SECONDS:.0f} s")
+        return AgnosticsError(f"results database {shown(self._url)}: no answer for {STALL_SECONDS:.0f} s")
 
     def _raise_error(self) -> None:
         if self._error is not None:

@@ -10,7 +10,7 @@ from typing import Literal
 from sqlalchemy import Connection, Engine, PoolProxiedConnection, inspect, text
 
 from agnostics.errors import UsageError
-from agnostics.store.database import explained, reading, sqlite_path
+from agnostics.store.database import explained, reading, shown, sqlite_path
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 VERSION_TABLE = "agnostics_version"
@@ -33,22 +33,25 @@ def current_version(connection: Connection) -> str | None:
     if not tables:
         return None
     if VERSION_TABLE not in tables:
-        raise UsageError(f"{connection.engine.url} is not a results database: it holds other tables; see --store")
+        raise UsageError(
+            f"{shown(connection.engine.url)} is not a results database: it holds other tables; see --store"
+        )
     return connection.execute(text(f"select version_num from {VERSION_TABLE}")).scalar_one_or_none()
 
 
 def require_newest(engine: Engine, version: str | None) -> None:
     """Raises UsageError, with the command to run, unless `version` is the one of this code."""
     if version is None:
-        raise UsageError(f"no results database at {engine.url} yet; agn run makes one")
+        raise UsageError(f"no results database at {shown(engine.url)} yet; agn run makes one")
     if version not in known_versions():
         raise UsageError(
-            f"results database {engine.url} has schema {version}, newer than this agnostics knows "
+            f"results database {shown(engine.url)} has schema {version}, newer than this agnostics knows "
             f"({newest_version()}); run pip install --upgrade agnostics"
         )
     if version != newest_version():
         raise UsageError(
-            f"results database {engine.url} has the old schema {version}, not {newest_version()}; run agn db upgrade"
+            f"results database {shown(engine.url)} has the old schema {version}, "
+            f"not {newest_version()}; run agn db upgrade"
         )
 
 
