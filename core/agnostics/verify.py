@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Self, TypeVar
+
+from msgspec.structs import replace
 
 from agnostics.errors import unknown
 from agnostics.language import Language

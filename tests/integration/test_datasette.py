@@ -9,7 +9,6 @@ import sys
 import threading
 import urllib.request
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from html import escape
 from pathlib import Path
 from urllib.parse import quote
@@ -21,6 +20,7 @@ from agnostics.store import CompletionRecord, Store, compressed, version
 from agnostics.store import datasette as shipped
 from agnostics.store.schema import metadata as schema
 from agnostics.verification import TestResult, Verdict
+from msgspec.structs import replace
 
 FOLDER = Path(shipped.__path__[0])
 TOLD = yaml.safe_load((FOLDER / "metadata.yaml").read_text())

@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from agnostics.language import Language
 from agnostics.store import CompletionRecord, Store
 from agnostics.verification import CompileResult, Difference, TestResult, Verdict
 from command_line import Agn, Answer
+from msgspec.structs import replace
 
 AGN = [sys.executable, "-c", "from agnostics.cli import main; main()"]
 COMPILE, RUN, WRONG = Verdict.COMPILE_ERROR, Verdict.RUNTIME_ERROR, Verdict.WRONG_ANSWER

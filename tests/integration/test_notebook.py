@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import nbformat
@@ -12,6 +11,7 @@ from agnostics.language import Language
 from agnostics.store import CompletionRecord, Store, default_url
 from agnostics.task import Task, Test
 from agnostics.verification import TestResult, Verdict
+from msgspec.structs import replace
 from nbclient import NotebookClient
 
 NOTEBOOK = Path(__file__).parents[2] / "examples" / "results.ipynb"

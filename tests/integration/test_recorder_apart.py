@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import select
 import signal
@@ -17,6 +16,7 @@ from agnostics.language import Language
 from agnostics.store import CompletionRecord, Recorder, Store
 from agnostics.store.database import reading
 from agnostics.verification import CompileResult, Difference, TestResult, Verdict
+from msgspec.structs import replace
 from sqlalchemy import text
 
 Make = Callable[..., CompletionRecord]
@@ -51,11 +51,11 @@ def _eventful(record: Make) -> list[CompletionRecord]:
     other = plain.task.model_copy(update={"id": "other", "statement": "Half: \ud800"})
     test = TestResult(Verdict.WRONG_ANSWER, 1.5, 1.25, 3.5, 1, 9, "3\n", "\udc80", True, Difference(0, 0, "2", "3"))
     compiled = CompileResult(True, 40.0, 30.0, 20.0, 0, None, "unused variable", True)
-    full = dataclasses.replace(plain.verification, tests=(test, test), compile=compiled, unenforced=("memory",))
+    full = replace(plain.verification, tests=(test, test), compile=compiled, unenforced=("memory",))
     return [
-        *(dataclasses.replace(record(program=f"print({n})"), sample=n) for n in range(25)),
-        dataclasses.replace(plain, verification=full, task=other, reward=0.5, advantage=-1.25),
-        dataclasses.replace(plain, reward=float("nan")),
+        *(replace(record(program=f"print({n})"), sample=n) for n in range(25)),
+        replace(plain, verification=full, task=other, reward=0.5, advantage=-1.25),
+        replace(plain, reward=float("nan")),
         record(Verdict.NO_PROGRAM, program=None),
         record(program="a\0b\ud800c\N{GRINNING FACE}", task="t\0", kind=None),
     ]
@@ -107,7 +107,7 @@ def test_tasks_are_known_again_after_more_of_them_than_are_remembered(
         with store.recorder_apart(run) as recorder:
             for _ in range(2):
                 for number, task in enumerate(tasks):
-                    recorder.completion(dataclasses.replace(plain, task=task, sample=number))
+                    recorder.completion(replace(plain, task=task, sample=number))
         with reading(store.engine) as connection:
             asked = connection.execute(text("select count(*) from verifications where task = 'task-' || sample"))
             assert asked.scalar_one() == 100

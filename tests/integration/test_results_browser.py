@@ -6,7 +6,7 @@ import shutil
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
@@ -16,6 +16,7 @@ from agnostics.store.reader import Reader
 from agnostics.task import Task, Test
 from agnostics.verification import CompileResult, Difference, TestResult, Verdict
 from agnostics.web.server import Site
+from msgspec.structs import replace
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Dialog, Page

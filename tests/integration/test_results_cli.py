@@ -8,7 +8,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from agnostics.language import Language
 from agnostics.store import CompletionRecord, Store
 from agnostics.store.database import without_password
 from agnostics.verification import Verdict
+from msgspec.structs import replace
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "results-database.md").read_text()
 QUESTIONS = re.findall(r"```sql\n(.*?)```", DOCUMENT, re.S)

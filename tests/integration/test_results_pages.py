@@ -6,7 +6,6 @@ import re
 import socket
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from html import unescape
 from urllib.parse import urljoin
 
@@ -21,6 +20,7 @@ from agnostics.verification import CompileResult, Difference, TestResult, Verdic
 from agnostics.web.app import application
 from agnostics.web.guard import HEADERS
 from agnostics.web.server import Site
+from msgspec.structs import replace
 from sqlalchemy import text
 from starlette.testclient import TestClient
 

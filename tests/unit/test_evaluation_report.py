@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,6 +15,7 @@ from agnostics.store.database import reading
 from agnostics.store.evaluations import programs_by_task, stored_samples
 from agnostics.task import Comparison, Stitch, Test
 from agnostics.verification import TestResult, Verdict
+from msgspec.structs import replace
 
 ACCEPTED, WRONG, CRASH, OURS = Verdict.ACCEPTED, Verdict.WRONG_ANSWER, Verdict.RUNTIME_ERROR, Verdict.SANDBOX_ERROR
 Make = Callable[..., CompletionRecord]

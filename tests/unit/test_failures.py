@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean
@@ -18,6 +17,7 @@ from agnostics.language import Language
 from agnostics.store import CompletionRecord, Store
 from agnostics.store.attempts import Attempts
 from agnostics.verification import CompileResult, TestResult, Verdict
+from msgspec.structs import replace
 
 COMPILE, RUN, WRONG = Verdict.COMPILE_ERROR, Verdict.RUNTIME_ERROR, Verdict.WRONG_ANSWER
 Make = Callable[..., CompletionRecord]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import shutil
 from collections.abc import Callable, Iterable, Mapping
@@ -16,6 +15,7 @@ from agnostics.store import CompletionRecord, Store, schema, version
 from agnostics.store.database import connect, parse_url, reading, writing
 from agnostics.store.records import clean
 from agnostics.verification import CompileResult, Difference, TestResult, Verdict
+from msgspec.structs import replace
 from sqlalchemy import Connection, Engine, MetaData, insert, select, text
 
 Make = Callable[..., CompletionRecord]
@@ -34,16 +34,12 @@ def _stories(record: Make) -> list[CompletionRecord]:
         record(program="print(2)\0\ud800\N{GRINNING FACE}", kind=None),
         record(Verdict.NO_PROGRAM),
         record(program=""),
-        dataclasses.replace(plain, text="print(2) and again print(2)"),
-        dataclasses.replace(plain, text="it was rewritten"),
-        dataclasses.replace(
-            plain, verification=dataclasses.replace(outcome, tests=(wrong, wrong), verdict=wrong.verdict)
-        ),
-        dataclasses.replace(
-            plain, verification=dataclasses.replace(outcome, tests=(), compile=failed, error="x" * 500)
-        ),
+        replace(plain, text="print(2) and again print(2)"),
+        replace(plain, text="it was rewritten"),
+        replace(plain, verification=replace(outcome, tests=(wrong, wrong), verdict=wrong.verdict)),
+        replace(plain, verification=replace(outcome, tests=(), compile=failed, error="x" * 500)),
     ]
-    return [dataclasses.replace(answer, sample=sample) for sample, answer in enumerate(answers)]
+    return [replace(answer, sample=sample) for sample, answer in enumerate(answers)]
 
 
 def _write(url: str, lua: Language, records: list[CompletionRecord]) -> Engine:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,6 +12,7 @@ from agnostics.language import Language
 from agnostics.store import CompletionRecord, Recorder, Store
 from agnostics.store.database import reading
 from agnostics.verification import CompileResult, Difference, TestResult, Verdict
+from msgspec.structs import replace
 from sqlalchemy import text
 
 Make = Callable[..., CompletionRecord]
@@ -62,7 +62,7 @@ def test_a_program_and_a_task_are_stored_once_however_often_they_come(store: Sto
 
 def test_tasks_of_one_name_and_other_tests_are_kept_apart(store: Store, run: str, record: Make) -> None:
     first = record()
-    other = dataclasses.replace(first, task=first.task.model_copy(update={"statement": "Subtract."}))
+    other = replace(first, task=first.task.model_copy(update={"statement": "Subtract."}))
     with store.recorder(run) as recorder:
         recorder.completion(first)
         recorder.completion(other)
@@ -74,9 +74,9 @@ def test_every_figure_of_an_outcome_is_kept(store: Store, run: str, record: Make
     plain = record(Verdict.WRONG_ANSWER)
     test = TestResult(Verdict.WRONG_ANSWER, 1.5, 1.25, 3.5, 1, 9, "3\n", "warn", True, Difference(0, 0, "2", "3"))
     compiled = CompileResult(True, 40.0, 30.0, 20.0, 0, None, "unused variable", True)
-    outcome = dataclasses.replace(plain.verification, tests=(test, test), compile=compiled, unenforced=("memory",))
+    outcome = replace(plain.verification, tests=(test, test), compile=compiled, unenforced=("memory",))
     with store.recorder(run) as recorder:
-        recorder.completion(dataclasses.replace(plain, verification=outcome, reward=0.5, advantage=-1.25))
+        recorder.completion(replace(plain, verification=outcome, reward=0.5, advantage=-1.25))
     columns = "number, verdict, wall_ms, cpu_ms, peak_mb, exit_code, signal, stdout, stderr, truncated"
     assert [(*row[:9], bool(row[9])) for row in _ask(store, f"select {columns} from test_results order by number")] == [
         (number, "wrong_answer", 1.5, 1.25, 3.5, 1, 9, "3\n", "warn", True) for number in (1, 2)

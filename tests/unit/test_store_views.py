@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 
 import pytest
@@ -11,6 +10,7 @@ from agnostics.store import CompletionRecord, Store
 from agnostics.store.database import parse_url, reading
 from agnostics.store.readonly import ask
 from agnostics.verification import TestResult, Verdict
+from msgspec.structs import replace
 from sqlalchemy import text
 
 ACCEPTED, WRONG, OURS = Verdict.ACCEPTED, Verdict.WRONG_ANSWER, Verdict.SANDBOX_ERROR
@@ -75,11 +75,11 @@ def test_a_long_output_is_read_as_text_by_a_question_in_sql(
 ) -> None:
     long = "é1 2 3\n" * 500
     plain = record()
-    outcome = dataclasses.replace(plain.verification, tests=(TestResult(WRONG, stdout=long, stderr="short"),))
+    outcome = replace(plain.verification, tests=(TestResult(WRONG, stdout=long, stderr="short"),))
     with Store.open(database) as store:
         run = store.start_run(kind="train", config={}, language=lua, model="m", dataset="d", seed=0)
         with store.recorder(run) as recorder:
-            recorder.completion(dataclasses.replace(plain, verification=outcome))
+            recorder.completion(replace(plain, verification=outcome))
     sql = "select stdout, stderr, verdict from test_results"
     with ask(parse_url(database), sql, seconds=20) as answer:
         assert [tuple(row) for row in answer.rows] == [(long, "short", "wrong_answer")]

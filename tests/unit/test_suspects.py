@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import pytest
 from agnostics.evaluate.suspects import Inspection, inspect
@@ -14,6 +13,7 @@ from agnostics.store.database import reading
 from agnostics.store.filters import Filter
 from agnostics.task import Task, Test
 from agnostics.verification import TestResult, Verdict, Verification
+from msgspec.structs import replace
 
 CASES = [("1586", "125610"), ("48", "100"), ("1022", "52530")]
 Inspect = Callable[[Sequence[CompletionRecord]], Inspection]

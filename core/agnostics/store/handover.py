@@ -108,8 +108,8 @@ class Unpacker:
 
 def _readable(record: CompletionRecord) -> CompletionRecord:
     """`record` with texts that can be encoded."""
-    plain = msgspec.to_builtins(record, enc_hook=lambda _task: None)
-    return msgspec.convert({**clean(plain), "task": record.task}, CompletionRecord)
+    plain = clean(msgspec.to_builtins(record, enc_hook=lambda _task: None))
+    return msgspec.convert(plain, CompletionRecord, dec_hook=lambda _type, _none: record.task)
 
 
 def write_frame(stream: IO[bytes], content: bytes) -> None:

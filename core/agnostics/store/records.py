@@ -6,8 +6,9 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, get_args
+
+from msgspec import Struct
 
 from agnostics.language import Language
 from agnostics.task import Task
@@ -22,8 +23,7 @@ PHASES: tuple[Phase, ...] = get_args(Phase)
 _COMPILED = ("ok", "wall_ms", "cpu_ms", "peak_mb", "exit_code", "signal", "message", "truncated")
 
 
-@dataclass(frozen=True, slots=True)
-class CompletionRecord:
+class CompletionRecord(Struct, frozen=True, array_like=True, gc=False):
     """One completion with its outcome. `tokens` is a count.
 
     `reward` is None where the completion was left out of the loss, or not rewarded at all (evaluation).
