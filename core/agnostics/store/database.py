@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
+import msgspec
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
@@ -19,6 +19,8 @@ from agnostics.store.compressed import plain
 
 BUSY_TIMEOUT_S = 30.0
 CONNECT_TIMEOUT_S = 10
+CHECKPOINT_PAGES = 8192
+"""Pages of 4 KiB in SQLite's log before they are brought into the file, which has to wait for the disk."""
 _PASSWORDS = ("password", "sslpassword")
 """What of a URL's query is secret."""
 
@@ -100,7 +102,9 @@ def connect(url: URL) -> Engine:
         return _connect_sqlite(url)
     try:
         # A server that went away and came back has closed the connections that wait for their next use.
-        return create_engine(url, connect_args={"connect_timeout": CONNECT_TIMEOUT_S}, pool_pre_ping=True)
+        return create_engine(
+            url, connect_args={"connect_timeout": CONNECT_TIMEOUT_S}, json_serializer=_compact, pool_pre_ping=True
+        )
     except (ImportError, NoSuchModuleError) as error:
         raise MissingRequirement("Postgres needs its driver: pip install 'agnostics[postgres]'") from error
 
@@ -112,6 +116,7 @@ def _connect_sqlite(url: URL) -> Engine:
     @event.listens_for(engine, "connect")
     def _configure(connection: sqlite3.Connection, _record: Any) -> None:
         connection.execute("pragma synchronous = normal")
+        connection.execute(f"pragma wal_autocheckpoint = {CHECKPOINT_PAGES}")
         connection.execute("pragma foreign_keys = on")
         connection.create_function("plain", 1, plain, deterministic=True)
 
@@ -125,7 +130,7 @@ def _connect_sqlite(url: URL) -> Engine:
 
 
 def _compact(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"))
+    return msgspec.json.encode(value).decode()
 
 
 def connect_read_only(url: URL) -> Engine:
