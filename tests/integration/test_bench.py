@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from agnostics.bench import latency, measure, store_writing
+from agnostics.bench import latency, measure, store_steps
 from agnostics.cli import call
 
 pytestmark = pytest.mark.slow
@@ -36,14 +36,17 @@ def test_a_language_without_right_programs_cannot_be_measured(capsys: pytest.Cap
 def test_the_results_database_is_measured_on_both_databases(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(store_writing, "STEP_S", 0.05)
+    monkeypatch.setattr(store_steps, "STEP_S", 0.05)
     assert call(["bench", "store", "--rows", "5000", "--steps", "2", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert 300 < report["bytes_per_program"] < 2500
     assert report["sqlite_verifications_per_s"] > 100
     assert report["million_row_list_ms"] == max(report["answers_ms"].values()) > 0
-    costs = [cost for found in report["steps_at_per_s"].values() for cost in found.values()]
-    assert all(0 < cost["giving"] < 1 for cost in costs)
-    assert report["write_share_of_step"] == pytest.approx(max(c["giving"] + c["waiting"] for c in costs), abs=1e-3)
-    if report["postgres_verifications_per_s"]:
-        assert [list(found) for found in report["steps_at_per_s"].values()] == [["200", "5000"]] * 2
+    beside = report["step_beside"]
+    recording = [cost for cost in (beside["sqlite"], beside["postgres"]) if cost]
+    assert all(0 < cost["giving"] < 1 for cost in recording)
+    taken = [cost["giving"] + cost["waiting"] for cost in recording]
+    assert report["write_share_of_step"] == pytest.approx(max(taken), abs=1e-3)
+    assert all(cost["between"][0] <= cost["longer"] <= cost["between"][1] for cost in beside.values() if cost)
+    assert beside["counting"]["giving"] == beside["nothing"]["giving"] == 0
+    assert (beside["postgres"] is None) == (report["postgres_verifications_per_s"] is None)

@@ -13,10 +13,10 @@ from agnostics.bench.postgres import postgres_server
 from agnostics.bench.rounds import rounded
 from agnostics.bench.store_answers import answer_times
 from agnostics.bench.store_records import tasks
-from agnostics.bench.store_writing import RATES, StepCost, step_cost, write_rates
+from agnostics.bench.store_steps import StepCost, neighbour_cost, nothing_cost, recording_cost
+from agnostics.bench.store_writing import write_rates
 from agnostics.errors import MissingRequirement
 from agnostics.store import Store
-from agnostics.task import Task
 
 OTHERS = 9
 """Small runs, of a hundredth of all rows each; the first run has the rest."""
@@ -34,15 +34,15 @@ def measure_store(rows: int, steps: int, say: Say) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="agn-store-") as folder:
         sqlite = _sqlite(Path(folder) / "results.db", rows, steps, say)
     postgres = _postgres(rows // 10, steps, say)
-    costs = {"sqlite": sqlite.pop("costs"), "postgres": postgres.pop("costs")}
+    costs = {name: found.pop("cost") for name, found in {"sqlite": sqlite, "postgres": postgres}.items()}
+    say("Training steps without recording")
+    controls = {"counting": neighbour_cost(steps), "nothing": nothing_cost(steps)}
     return {
         "rows": rows,
         **sqlite,
         **postgres,
-        "write_share_of_step": max(cost.share for found in costs.values() for cost in found.values()),
-        "steps_at_per_s": {
-            name: {per_s: _rounded(asdict(cost)) for per_s, cost in found.items()} for name, found in costs.items()
-        },
+        "write_share_of_step": rounded(max(cost.taken for cost in costs.values() if cost)),
+        "step_beside": {name: cost and _described(cost) for name, cost in {**costs, **controls}.items()},
     }
 
 
@@ -57,7 +57,7 @@ def _sqlite(path: Path, rows: int, steps: int, say: Say) -> dict[str, Any]:
         say("SQLite: questions")
         answers = _rounded(answer_times(store))
         say("SQLite: training steps")
-        costs = _costs(store, given, steps)
+        cost = recording_cost(store, given, steps)
     slowest = max(answers, key=answers.__getitem__)
     return {
         "sqlite_verifications_per_s": rounded(median(rates)),
@@ -65,7 +65,7 @@ def _sqlite(path: Path, rows: int, steps: int, say: Say) -> dict[str, Any]:
         "million_row_list_ms": answers[slowest],
         "slowest": slowest,
         "answers_ms": answers,
-        "costs": costs,
+        "cost": cost,
     }
 
 
@@ -76,15 +76,17 @@ def _postgres(rows: int, steps: int, say: Say) -> dict[str, Any]:
             say(f"Postgres: {rows} verifications")
             rates = list(write_rates(store, given, rows, seed=0))
             say("Postgres: training steps")
-            costs = _costs(store, given, steps)
+            cost = recording_cost(store, given, steps)
     except MissingRequirement as error:
         say(f"Postgres is not measured: {error}")
-        return {"postgres_verifications_per_s": None, "costs": {}}
-    return {"postgres_verifications_per_s": rounded(median(rates)), "costs": costs}
+        return {"postgres_verifications_per_s": None, "cost": None}
+    return {"postgres_verifications_per_s": rounded(median(rates)), "cost": cost}
 
 
-def _costs(store: Store, given: list[Task], steps: int) -> dict[int, StepCost]:
-    return {per_s: step_cost(store, given, steps, per_s) for per_s in RATES}
+def _described(cost: StepCost) -> dict[str, float | list[float]]:
+    """The parts of a cost by their names, in four digits."""
+    parts = {**asdict(cost), "between": list(map(rounded, cost.between))}
+    return {name: part if isinstance(part, list) else rounded(part) for name, part in parts.items()}
 
 
 def _checkpoint(store: Store) -> None:

@@ -8,7 +8,7 @@ Verdicts are shared out as in the middle of a run; one test in a hundred prints 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from agnostics.language import Language
 from agnostics.store.records import CompletionRecord, Phase
@@ -47,7 +47,7 @@ def _task(number: int) -> Task:
     return Task(id=f"bench/{number}", kind=f"kind-{number % 10}", statement="Add two numbers. " * 20, tests=tests)
 
 
-def records(given: list[Task], count: int, seed: int) -> Iterator[CompletionRecord]:
+def records(given: Sequence[Task], count: int, seed: int) -> Iterator[CompletionRecord]:
     """What a run of `count` answers records: an evaluation of some tasks, training, and the evaluation again."""
     chance = random.Random(seed)
     written = list[str]()

@@ -71,7 +71,7 @@ def train(
 
 @command.command()
 @click.option("--rows", type=click.IntRange(min=1000), default=1_000_000, show_default=True, help="Verifications.")
-@click.option("--steps", type=click.IntRange(min=1), default=20, show_default=True, help="Training steps that record.")
+@click.option("--steps", type=click.IntRange(min=1), default=40, show_default=True, help="Training steps that record.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 def store(rows: int, steps: int, as_json: bool) -> None:
     """Write a results database of typical sizes and ask it: on SQLite, and on a PostgreSQL server of its own."""
@@ -140,10 +140,11 @@ def _show_trainers(part: dict[str, Any]) -> None:
 def _show_store(report: dict[str, Any]) -> None:
     for name in STORES:
         click.echo(f"{name}_verifications_per_s: {report[f'{name}_verifications_per_s']}")
-    steps = report["steps_at_per_s"]
-    costs = [(name, per_s, *cost.values()) for name, found in steps.items() for per_s, cost in found.items()]
-    click.echo("\nwhat recording costs a training step, by verifications a second")
-    print_table(["", "a second", "giving", "waiting", "slowdown", "flush"], costs)
+    click.echo(f"write_share_of_step: {report['write_share_of_step']}")
+    costs = {name: cost for name, cost in report["step_beside"].items() if cost}
+    print_table(
+        ["a step beside", *next(iter(costs.values()))], [(name, *cost.values()) for name, cost in costs.items()]
+    )
     click.echo(f"bytes_per_program: {report['bytes_per_program']}")
     click.echo()
     print_table(["question", "ms"], report["answers_ms"].items())
