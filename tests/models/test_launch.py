@@ -26,7 +26,7 @@ def _answers(home: Any, run: str) -> list[Any]:
 
 
 def test_a_run_on_two_nodes_is_that_of_one_process_also_when_it_is_interrupted(starter_model: Path, home: Any) -> None:
-    words = ("--model", str(starter_model), "--steps", "30")
+    words = ("--model", str(starter_model), "--steps", "12")
     whole = home.run(*words, settings=SMALL)["run"]
     process = subprocess.Popen(
         home.command(*words, agn=LAUNCH, settings=SMALL), stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -35,12 +35,12 @@ def test_a_run_on_two_nodes_is_that_of_one_process_also_when_it_is_interrupted(s
     said = []
     for line in process.stderr:
         said.append(line)
-        if line.startswith("step 1/30"):
+        if line.startswith("step 1/12"):
             process.send_signal(signal.SIGINT)
     assert process.wait(timeout=120) == 130, said
     ((run, status),) = home.query("select id, status from run where id != ?", whole)
     assert status == "interrupted"
-    assert home.run("--resume", run, agn=LAUNCH, settings=[])["steps"] == 30
+    assert home.run("--resume", run, agn=LAUNCH, settings=[])["steps"] == 12
     assert _answers(home, run) == _answers(home, whole)
 
 
@@ -58,13 +58,13 @@ def test_what_is_wrong_is_said_once_and_is_the_exit_status(home: Any) -> None:
 
 def test_a_run_whose_node_is_lost_says_so_and_goes_on_on_another(starter_model: Path, home: Any, cluster: Any) -> None:
     settings = [*SMALL, "checkpoint_every=2"]
-    command = home.command("--model", str(starter_model), "--steps", "30", agn=LAUNCH, settings=settings)
+    command = home.command("--model", str(starter_model), "--steps", "15", agn=LAUNCH, settings=settings)
     process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
     assert process.stderr is not None
     said = []
     for line in process.stderr:
         said.append(line)
-        if line.startswith("step 5/30"):
+        if line.startswith("step 5/15"):
             cluster.remove_node(next(iter(cluster.worker_nodes)), allow_graceful=False)
     assert process.wait(timeout=120) == 1, said
     (complaint,) = (line for line in said if line.startswith("agn:"))
@@ -74,7 +74,7 @@ def test_a_run_whose_node_is_lost_says_so_and_goes_on_on_another(starter_model: 
     ((run,),) = home.query("select id from run")
     answer = home.tried("--resume", run, agn=LAUNCH, settings=[])
     assert answer.returncode == 0, answer.stderr
-    assert home.query("select status, (select count(*) from completion) from run") == [("finished", 30 * 12)]
+    assert home.query("select status, (select count(*) from completion) from run") == [("finished", 15 * 12)]
 
 
 def test_more_ranks_than_the_cluster_has_room_for_are_refused(tmp_path: Path) -> None:

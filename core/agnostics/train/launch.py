@@ -18,7 +18,7 @@ from agnostics.errors import AgnosticsError, MissingRequirement
 from agnostics.sandbox.ray_connection import connected, what_ray_says
 
 PLACE_S = 30
-"""How long the cluster may take to find room for all ranks."""
+"""How long a cluster that is large enough may take to find room for all ranks."""
 END_S = 120
 """How long ranks may take to end once the first has."""
 _LOOK_S = 1.0
@@ -90,11 +90,14 @@ def _placed(ray: Any, ranks: int) -> Iterator[list[Any]]:
     from ray.util.placement_group import placement_group, remove_placement_group
     from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
-    needs = {"CPU": 1.0, **({"GPU": 1.0} if ray.cluster_resources().get("GPU") else {})}
+    there = ray.cluster_resources()
+    needs = {"CPU": 1.0, **({"GPU": 1.0} if there.get("GPU") else {})}
+    if any(there.get(name, 0) < ranks * need for name, need in needs.items()):
+        raise _no_room(ranks, needs)
     group = placement_group([needs] * ranks, strategy="SPREAD")
     try:
         if not group.wait(timeout_seconds=PLACE_S):
-            raise MissingRequirement(f"the cluster has no room for {ranks} ranks of {needs}; see: ray status")
+            raise _no_room(ranks, needs)
         made = ray.remote(RankProcess)
         yield [
             made.options(
@@ -107,6 +110,10 @@ def _placed(ray: Any, ranks: int) -> Iterator[list[Any]]:
         ]
     finally:
         remove_placement_group(group)  # which ends its actors
+
+
+def _no_room(ranks: int, needs: Mapping[str, float]) -> MissingRequirement:
+    return MissingRequirement(f"the cluster has no room for {ranks} ranks of {needs}; see: ray status")
 
 
 def _environments(ray: Any, places: Sequence[Any]) -> list[dict[str, str]]:
