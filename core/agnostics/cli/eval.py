@@ -14,7 +14,7 @@ import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from agnostics.cli.libraries import settle_libraries
-from agnostics.cli.output import json_option, words
+from agnostics.cli.output import json_option, stdout_kept, words
 from agnostics.errors import MissingRequirement, UsageError
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def _evaluated(store: Store, settings: EvaluationSettings, ks: tuple[int, ...], 
     try:
         from agnostics.evaluate.session import evaluate
 
-        with _watching() as reporter:
+        with stdout_kept(), _watching() as reporter:
             run = evaluate(settings, load_host(), store, reporter, key, run)
     except ModuleNotFoundError as error:
         raise MissingRequirement(f"{error.name} is not installed; run: pip install 'agnostics[train]'") from error

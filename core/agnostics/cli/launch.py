@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from agnostics.cli.output import stdout_kept
+
 if TYPE_CHECKING:
     from agnostics.train.launch import Stream
 
@@ -25,8 +27,9 @@ def command(address: str, arguments: tuple[str, ...], ranks: int) -> int:
     from agnostics.train.launch import launch
 
     host = address.removeprefix(CLUSTER)
-    return launch("auto" if host == "auto" else CLUSTER + host, ranks, arguments, _said)
+    with stdout_kept() as results:
 
+        def said(stream: Stream, line: str) -> None:
+            (results if stream == "stdout" else sys.stderr).write(line)
 
-def _said(stream: Stream, line: str) -> None:
-    (sys.stdout if stream == "stdout" else sys.stderr).write(line)
+        return launch("auto" if host == "auto" else CLUSTER + host, ranks, arguments, said)

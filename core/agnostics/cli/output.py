@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from typing import Any
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from typing import Any, TextIO
 
 import click
 from rich.console import Console
@@ -15,6 +17,14 @@ json_option = click.option("--json", "as_json", is_flag=True, help="JSON on stdo
 
 words = Console(stderr=True, highlight=False)
 """Progress and remarks: stderr."""
+
+
+@contextmanager
+def stdout_kept() -> Iterator[TextIO]:
+    """Stdout, for results; what libraries print on it in the block (Ray prints what it notices) goes to stderr."""
+    results = sys.stdout
+    with redirect_stdout(sys.stderr):
+        yield results
 
 
 def print_json(value: Any) -> None:

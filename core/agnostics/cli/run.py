@@ -13,7 +13,7 @@ import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from agnostics.cli.libraries import settle_libraries
-from agnostics.cli.output import print_json, words
+from agnostics.cli.output import print_json, stdout_kept, words
 from agnostics.cli.plan import show_plan
 from agnostics.errors import AgnosticsError, MissingRequirement, UsageError, unknown
 
@@ -63,7 +63,7 @@ def command(
             if folder is None:
                 check(settings, host)
             train = _import_training("session").run
-        with ConsoleReporter.watching() as reporter:
+        with stdout_kept(), ConsoleReporter.watching() as reporter:
             summary: Summary = train(settings, host, reporter, folder)
     except Untold as error:
         return error.exit_code

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeAlias
 
 import click
 
+from agnostics.cli.output import stdout_kept
 from agnostics.cli.verify_format import Malformed, malformed_line, parse, verified_line
 from agnostics.errors import AgnosticsError
 from agnostics.host import load_host
@@ -35,8 +35,8 @@ def command(file: BinaryIO, sandbox: str, slots: int | None) -> int:
     from agnostics.verify import Verifier
 
     host = load_host()
-    with Verifier(sandbox, slots, languages=host.languages()) as verifier:
-        answers = Answers(sys.stdout, IN_FLIGHT_PER_SLOT * verifier.slots)
+    with stdout_kept() as results, Verifier(sandbox, slots, languages=host.languages()) as verifier:
+        answers = Answers(results, IN_FLIGHT_PER_SLOT * verifier.slots)
         with answers:
             for line in file:
                 if line.strip():
