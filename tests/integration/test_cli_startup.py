@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -56,3 +57,11 @@ def test_an_unknown_option_is_wrong_use_without_a_traceback() -> None:
     answer = agn("plugins", "--jsn")
     assert answer.returncode == 2
     assert "Traceback" not in answer.stderr
+
+
+@pytest.mark.parametrize("arguments", [["languages"], ["languages", "--json"], ["datasets", "show", "starter"]])
+def test_a_full_disk_behind_stdout_is_one_line(arguments: list[str]) -> None:
+    command = [sys.executable, "-m", "agnostics", *arguments]
+    with Path("/dev/full").open("w") as full:
+        answer = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert (answer.returncode, answer.stderr) == (1, "agn: stdout: No space left on device\n")

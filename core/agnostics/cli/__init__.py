@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import sys
@@ -82,6 +83,11 @@ def main(argv: list[str] | None = None) -> None:
     sys.exit(call(sys.argv[1:] if argv is None else argv))
 
 
+def _drop_output() -> None:
+    """Have what was not written yet go nowhere: Python writes it at its end, and would complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def call(argv: list[str]) -> int:
     """Run one command line and return its exit status; an expected error is one line on stderr.
 
@@ -102,6 +108,12 @@ def call(argv: list[str]) -> int:
         click.echo(f"agn: {error}", err=True)
         return error.exit_code
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 141
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        _drop_output()
+        click.echo(f"agn: {error.filename or 'stdout'}: {error.strerror}", err=True)
+        return 1
     return result if isinstance(result, int) else 0
