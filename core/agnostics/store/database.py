@@ -19,8 +19,8 @@ from agnostics.store.compressed import plain
 
 BUSY_TIMEOUT_S = 30.0
 CONNECT_TIMEOUT_S = 10
-CHECKPOINT_PAGES = 8192
-"""Pages of 4 KiB in SQLite's log before they are brought into the file, which has to wait for the disk."""
+CHECKPOINT_PAGES = 32_768
+"""Pages of 4 KiB in SQLite's log before they are brought into the file: the more, the more often one was changed."""
 _PASSWORDS = ("password", "sslpassword")
 """What of a URL's query is secret."""
 
