@@ -23,6 +23,8 @@ PER_S = 5000
 """Verifications that a step records for each second of it: what a rack verifies; two processors come to two hundred."""
 STEP_S = 1.0
 """What a step takes that records nothing: long enough to have all that is given at its beginning stored in it."""
+Records = Sequence[CompletionRecord]
+
 _HASHED = bytes(1 << 19)
 _COUNTING = "print(flush=True)\nwhile True: sum(number * number for number in range(1000))"
 
@@ -31,23 +33,18 @@ _COUNTING = "print(flush=True)\nwhile True: sum(number * number for number in ra
 class StepCost:
     """What something costs a step, as shares of the time of a step without it: medians over steps.
 
-    `giving` is spent in giving the recorder what is to be stored, and in `waiting` the step's other work waits for its
-    turn: for Python's lock, which the recorder needs to pack what its process gets, and for a processor. `longer` is
-    how much longer the step takes by the clock, and `between` has its true median with 95 % certainty: it is these two,
-    and that a processor computes more slowly while its neighbour is busy. `flush` is how long a checkpoint at the
+    `longer` is how much longer the step takes by the clock, and `between` has its true median with 95 % certainty. Of
+    that, `giving` is spent in giving the recorder what is to be stored, and in `waiting` the step's other work waits
+    for its turn: for Python's lock, which the recorder needs to pack what its process gets, and for a processor. The
+    rest is that a processor computes more slowly while its neighbour is busy. `flush` is how long a checkpoint at the
     step's end would wait.
     """
 
-    giving: float
-    waiting: float
     longer: float
     between: tuple[float, float]
+    giving: float
+    waiting: float
     flush: float
-
-    @property
-    def taken(self) -> float:
-        """The share of the step's time that goes to recording."""
-        return self.giving + self.waiting
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,26 +60,34 @@ class _Step:
 def recording_cost(store: Store, tasks: Sequence[Task], steps: int) -> StepCost:
     """What it costs a step to record into `store`."""
     with new_recorder(store) as recorder:
-        return _cost(partial(_recording, recorder, tasks), steps)
+        return _cost(partial(_recording, recorder), tasks, steps)
 
 
-def neighbour_cost(steps: int) -> StepCost:
+def neighbour_cost(tasks: Sequence[Task], steps: int) -> StepCost:
     """What it costs a step that another process does nothing but count: what a busy processor does to the other."""
-    return _cost(_beside_counting, steps)
+    return _cost(_beside_counting, tasks, steps)
 
 
-def nothing_cost(steps: int) -> StepCost:
+def nothing_cost(tasks: Sequence[Task], steps: int) -> StepCost:
     """What nothing costs a step: how far from zero this measures."""
-    return _cost(_quiet, steps)
+    return _cost(_quiet, tasks, steps)
 
 
-def _cost(act: Callable[[int, int], _Step], steps: int) -> StepCost:
-    """Compare each step of `act` with the two quiet ones around it: a machine's speed drifts."""
+def _cost(act: Callable[[Records, int], _Step], tasks: Sequence[Task], steps: int) -> StepCost:
+    """Compare each step of `act` with the two quiet ones around it: a machine's speed drifts.
+
+    Every step finds records that were just made, for what lies in memory changes how fast Python counts: by 0.02 where
+    only the steps made some that record them.
+    """
     rounds = max(1, round(50 * STEP_S / seconds_of(lambda: _work(50))))
-    quiet, acting = [_quiet(rounds, 0)], list[_Step]()
-    for number in range(steps):
-        acting.append(act(rounds, number))
-        quiet.append(_quiet(rounds, number))
+
+    def step(act: Callable[[Records, int], _Step], seed: int) -> _Step:
+        return act(list(records(tasks, round(PER_S * STEP_S), seed)), rounds)
+
+    quiet, acting = [step(_quiet, 0)], list[_Step]()
+    for seed in range(1, 2 * steps, 2):
+        acting.append(step(act, seed))
+        quiet.append(step(_quiet, seed + 1))
     walls = [fmean((before.wall, after.wall)) for before, after in pairwise(quiet)]
     waits = [fmean((before.waiting, after.waiting)) for before, after in pairwise(quiet)]
 
@@ -91,10 +96,10 @@ def _cost(act: Callable[[int, int], _Step], steps: int) -> StepCost:
 
     longer = shares(step.wall - wall for step, wall in zip(acting, walls, strict=True))
     return StepCost(
-        giving=median(shares(step.giving for step in acting)),
-        waiting=median(shares(step.waiting - wait for step, wait in zip(acting, waits, strict=True))),
         longer=median(longer),
         between=_between(longer),
+        giving=median(shares(step.giving for step in acting)),
+        waiting=median(shares(step.waiting - wait for step, wait in zip(acting, waits, strict=True))),
         flush=median(shares(step.flush for step in acting)),
     )
 
@@ -105,31 +110,30 @@ def _between(ordered: Sequence[float]) -> tuple[float, float]:
     return ordered[max(0, floor(middle - reach))], ordered[min(len(ordered) - 1, ceil(middle + reach))]
 
 
-def _quiet(rounds: int, _number: int) -> _Step:
+def _quiet(_made: Records, rounds: int) -> _Step:
     running = time.thread_time()
     wall = seconds_of(lambda: _work(rounds))
     return _Step(wall, waiting=wall - (time.thread_time() - running))
 
 
-def _recording(recorder: Recorder, tasks: Sequence[Task], rounds: int, number: int) -> _Step:
-    made = list(records(tasks, round(PER_S * STEP_S), seed=number))
-    giving = seconds_of(lambda: _give(recorder, made, number))
-    work = _quiet(rounds, number)
+def _recording(recorder: Recorder, made: Records, rounds: int) -> _Step:
+    giving = seconds_of(lambda: _give(recorder, made))
+    work = _quiet(made, rounds)
     return _Step(giving + work.wall, work.waiting, giving, flush=seconds_of(recorder.flush))
 
 
-def _give(recorder: Recorder, made: Iterable[CompletionRecord], step: int) -> None:
+def _give(recorder: Recorder, made: Records) -> None:
     for record in made:
         recorder.completion(record)
-    recorder.step(step, {"reward": 0.5})
+    recorder.step(made[-1].step, {"reward": 0.5})
 
 
-def _beside_counting(rounds: int, number: int) -> _Step:
+def _beside_counting(made: Records, rounds: int) -> _Step:
     with subprocess.Popen([sys.executable, "-c", _COUNTING], stdout=subprocess.PIPE) as counting:
         assert counting.stdout
         counting.stdout.readline()
         try:
-            return _quiet(rounds, number)
+            return _quiet(made, rounds)
         finally:
             counting.kill()
 

@@ -71,7 +71,7 @@ def train(
 
 @command.command()
 @click.option("--rows", type=click.IntRange(min=1000), default=1_000_000, show_default=True, help="Verifications.")
-@click.option("--steps", type=click.IntRange(min=1), default=40, show_default=True, help="Training steps that record.")
+@click.option("--steps", type=click.IntRange(min=1), default=100, show_default=True, help="Training steps that record.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 def store(rows: int, steps: int, as_json: bool) -> None:
     """Write a results database of typical sizes and ask it: on SQLite, and on a PostgreSQL server of its own."""
