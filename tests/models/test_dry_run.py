@@ -284,6 +284,16 @@ def test_a_plan_asks_the_hub_what_a_model_is_and_downloads_nothing_of_it(hub: st
     assert "model 'Qwen/Qwen3-4C': no such folder, and the hub refuses it" in err
 
 
+def test_an_engine_apart_is_said_to_leave_the_trainers_gpu_where_there_are_enough(
+    hub: str, tmp_path: Path, dry: Dry
+) -> None:
+    (tmp_path / "tasks.jsonl").write_text(_tasks(8))
+    words = ("--model", "Qwen/Qwen3-4B", "--dataset", "tasks.jsonl")
+    said = "With twice as many GPUs as ranks the engine's part is on a GPU of its own."
+    assert said in dry(*words, "--set", "rollout.apart=true", hub=hub)[1]
+    assert said not in dry(*words, hub=hub)[1]
+
+
 def test_memory_that_holds_no_answer_is_said_before_the_run(starter_model: Path, tmp_path: Path, dry: Dry) -> None:
     config = json.loads((starter_model / "config.json").read_text())
     folder = tmp_path / "wide"

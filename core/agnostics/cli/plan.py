@@ -170,6 +170,8 @@ def _print(report: Report) -> None:
     click.echo("\nGiB of each device, by ZeRO stage and number of devices:\n")
     rows = [[f"stage {stage}", *map(_gib, totals.values())] for stage, totals in _totals(made).items()]
     print_table(["", *map(str, next(iter(made.by_devices.values())))], rows)
+    if config.rollout.apart:
+        click.echo("\nWith twice as many GPUs as ranks the engine's part is on a GPU of its own.")
 
 
 def _totals(made: Plan) -> dict[int, dict[int, int]]:
