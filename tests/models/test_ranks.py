@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -88,6 +90,39 @@ def test_what_goes_wrong_is_said_once(starter_model: Path, home: Any) -> None:
     (said,) = (line for line in answer.stderr.splitlines() if line.startswith("agn:"))
     assert "does not sample from the policy that is trained" in said
     assert home.query("select status from run") == [("failed",)]
+
+
+LOST = """
+import os, sys
+from pathlib import Path
+from agnostics.train import checkpoint
+from agnostics.train.checkpoint import Progress
+from agnostics.train.config import TrainConfig
+from agnostics.train.model import load_tokenizer
+from agnostics.train.policy import Policy
+from agnostics.train.ranks import joined
+folder, run = Path(sys.argv[1]), Path(sys.argv[2])
+with joined() as ranks, Policy(folder, TrainConfig(), 1.0, ranks=ranks) as policy:
+    checkpoint.save(run, policy, load_tokenizer(folder), Progress(step=1))
+    if not ranks.first:
+        os._exit(9)
+    checkpoint.save(run, policy, load_tokenizer(folder), Progress(step=2))
+"""
+
+
+def test_a_rank_that_is_lost_while_a_checkpoint_is_written_is_no_full_disk(model: Path, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    # No launcher, for it would end the first rank with the other.
+    here = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2"}
+    command = [sys.executable, "-c", LOST, str(model), str(tmp_path)]
+    first, _ = (
+        subprocess.Popen(command, env={**os.environ, **here, "RANK": rank, "LOCAL_RANK": rank}, stderr=subprocess.PIPE)
+        for rank in "01"
+    )
+    said = first.communicate(timeout=120)[1].decode().splitlines()[-1]
+    assert "another rank ended without a word" in said
+    assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["step-000001"]
 
 
 def _answers(home: Any, run: str) -> list[Any]:

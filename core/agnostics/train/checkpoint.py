@@ -14,6 +14,7 @@ import torch
 
 from agnostics.errors import AgnosticsError, UsageError
 from agnostics.train.policy import Policy
+from agnostics.train.ranks import another_is_lost
 
 _NAME = re.compile(r"step-(\d+)")
 _MANIFEST = "trainer/manifest.json"
@@ -53,6 +54,8 @@ def save(run_folder: Path, policy: Policy, tokenizer: Any, progress: Progress, k
     except Exception as error:  # torch, safetensors and DeepSpeed each have an error of their own for a full disk
         if ranks.first:
             shutil.rmtree(aside, ignore_errors=True)
+        if another_is_lost(error):
+            raise
         kept = f"the last checkpoint, {older[-1]}, is intact" if older else "there is no earlier checkpoint"
         raise AgnosticsError(
             f"the checkpoint {folder} could not be written ({_line(error)}); {kept}; "

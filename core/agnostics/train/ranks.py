@@ -161,12 +161,17 @@ def joined() -> Iterator[Ranks]:
     except BaseException as error:
         if not ranks.speaks():
             raise Untold(_exit_code(error)) from error
-        if isinstance(error, RuntimeError) and any(text in str(error) for text in _LOST):
+        if another_is_lost(error):
             raise AgnosticsError(
                 "another rank ended without a word (killed, or out of memory?); go on with --resume RUN"
             ) from error
         raise
     _leave(ranks)
+
+
+def another_is_lost(error: BaseException) -> bool:
+    """Whether `error` is what is raised where another rank ended without a word."""
+    return isinstance(error, RuntimeError) and any(text in str(error) for text in _LOST)
 
 
 def _launched() -> bool:
