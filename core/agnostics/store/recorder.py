@@ -17,9 +17,9 @@ from agnostics.store.database import shown
 from agnostics.store.records import CompletionRecord
 from agnostics.store.writer import Batch
 
-BATCH_ROWS = 8192
+BATCH_ROWS = 2000
 BATCH_SECONDS = 0.2
-QUEUE_ROWS = 16_384
+QUEUE_ROWS = 8192
 STALL_SECONDS = 120.0
 
 _log = logging.getLogger(__name__)
@@ -45,7 +45,7 @@ _Item = CompletionRecord | _Step | _Mark
 class Recorder:
     """Has what happens in one run committed by a thread of its own; use it as a context manager, from any thread.
 
-    What is given is committed 0.2 s later or as fast as the database can, at most 8,192 rows at a time; a killed
+    What is given is committed 0.2 s later or as fast as the database can, at most 2,000 rows at a time; a killed
     process loses the rest, and a full queue makes the caller wait. What `commit` raises on the thread (a full disk, a
     server that stays away) is raised as AgnosticsError by the next call and by leaving the block; what had been
     committed stays. `url` is the database's, for messages.
