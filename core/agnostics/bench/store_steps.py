@@ -76,8 +76,7 @@ def nothing_cost(tasks: Sequence[Task], steps: int) -> StepCost:
 def _cost(act: Callable[[Records, int], _Step], tasks: Sequence[Task], steps: int) -> StepCost:
     """Compare each step of `act` with the two quiet ones around it: a machine's speed drifts.
 
-    Every step finds records that were just made, for what lies in memory changes how fast Python counts: by 0.02 where
-    only the steps made some that record them.
+    Every step finds records that were just made, so that the same lies in memory whether it records them or not.
     """
     rounds = max(1, round(50 * STEP_S / seconds_of(lambda: _work(50))))
 
