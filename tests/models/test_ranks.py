@@ -116,11 +116,16 @@ def test_a_rank_that_is_lost_while_a_checkpoint_is_written_is_no_full_disk(model
     # No launcher, for it would end the first rank with the other.
     here = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2"}
     command = [sys.executable, "-c", LOST, str(model), str(tmp_path)]
-    first, _ = (
+    both = [
         subprocess.Popen(command, env={**os.environ, **here, "RANK": rank, "LOCAL_RANK": rank}, stderr=subprocess.PIPE)
         for rank in "01"
-    )
-    said = first.communicate(timeout=120)[1].decode().splitlines()[-1]
+    ]
+    try:
+        said = both[0].communicate(timeout=120)[1].decode().splitlines()[-1]
+    finally:
+        for process in both:
+            process.kill()
+            process.communicate()
     assert "another rank ended without a word" in said
     assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["step-000001"]
 
