@@ -36,12 +36,32 @@ def _columns(
 
 
 def _copy(connection: Connection, statement: str, rows: Iterable[Sequence[Any]]) -> None:
+    psycopg = connection.dialect.loaded_dbapi
     driver = connection.connection.cursor()
     try:
-        with driver.copy(statement) as copy:
+        with driver.copy(statement, writer=_AtOnce(psycopg.copy.LibpqWriter(driver))) as copy:
             for row in rows:
                 copy.write_row(row)
-    except connection.dialect.loaded_dbapi.Error as error:
+    except psycopg.Error as error:
         raise DBAPIError(statement, None, error) from error
     finally:
         driver.close()
+
+
+class _AtOnce:
+    """A writer of psycopg's that sends nothing until all is there.
+
+    Else the server reads while the next rows are still made, and who trains has two processes to share with, not one.
+    """
+
+    def __init__(self, writer: Any) -> None:
+        self._writer = writer
+        self._parts: list[bytes | bytearray] = []
+
+    def write(self, part: bytes | bytearray) -> None:
+        self._parts.append(part)
+
+    def finish(self, error: BaseException | None = None) -> None:
+        if error is None:
+            self._writer.write(b"".join(self._parts))
+        self._writer.finish(error)
