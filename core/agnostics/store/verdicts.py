@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sqlalchemy import Dialect, SmallInteger
 from sqlalchemy.types import TypeDecorator
 
@@ -18,7 +20,7 @@ NUMBERED = (
     "skipped",
 )
 """The verdict that each number stands for; a new one goes to the end."""
-_NUMBERS = {verdict: number for number, verdict in enumerate(NUMBERED)}
+_NUMBERS: dict[str | None, int | None] = {None: None, **{verdict: n for n, verdict in enumerate(NUMBERED)}}
 
 
 class NumberedVerdict(TypeDecorator[str]):
@@ -27,8 +29,9 @@ class NumberedVerdict(TypeDecorator[str]):
     impl = SmallInteger
     cache_ok = True
 
-    def process_bind_param(self, value: str | None, dialect: Dialect) -> int | None:  # noqa: ARG002
-        return None if value is None else _NUMBERS[value]
+    def bind_processor(self, dialect: Dialect) -> Callable[[str | None], int | None]:  # noqa: ARG002
+        """Called for each of very many rows, where SQLAlchemy's `process_bind_param` would be called by another."""
+        return _NUMBERS.__getitem__
 
     def process_result_value(self, value: int | None, dialect: Dialect) -> str | None:  # noqa: ARG002
         return None if value is None else NUMBERED[value]
