@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from agnostics import cli
+from agnostics.errors import AgnosticsError
 from agnostics.language import Language
 from agnostics.store import CompletionRecord, Store, schema
 from agnostics.store.database import reading
+from agnostics.store.pruning import prune
+from agnostics.verification import Verdict
 from sqlalchemy import Engine, func, select, text
 
 Make = Callable[..., CompletionRecord]
@@ -55,6 +59,26 @@ def test_a_pruned_run_is_gone_with_what_only_it_had(
     assert left == {**dict.fromkeys(before, 2), "language": 1, "run": 1, "step_metric": 1}
     with reading(store.engine) as connection:
         assert connection.execute(text("select distinct run from verifications")).scalars().all() == [second]
+
+
+def test_a_run_that_is_pruned_while_it_writes_ends_and_leaves_nothing(
+    filled: tuple[Store, list[str]], record: Make
+) -> None:
+    store, (first, _) = filled
+    pruning = threading.Thread(target=prune, args=(store.engine, [first]))
+    pruning.start()
+    with pytest.raises(AgnosticsError, match=r"(?i)foreign key"):
+        _write_on(store, first, record)
+    pruning.join(timeout=60)
+    left = _counts(store.engine)
+    assert {left[table] for table in ("completion", "verification", "test_result", "reward")} == {2}
+    assert left["run"] == 1
+
+
+def _write_on(store: Store, run: str, record: Make) -> None:
+    with store.recorder(run) as recorder:
+        for sample in range(1_000_000):
+            recorder.completion(record(Verdict.ACCEPTED if sample % 3 else Verdict.NO_PROGRAM, sample=sample))
 
 
 def test_old_runs_are_pruned_by_date_and_nothing_is_deleted_without_a_name(

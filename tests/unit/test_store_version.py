@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from agnostics.errors import AgnosticsError, UsageError
@@ -50,7 +51,13 @@ def test_the_migrations_make_the_tables_that_the_code_writes_to(database: str) -
     from alembic.migration import MigrationContext
 
     with Store.open(database) as store, reading(store.engine) as connection:
-        options = {"version_table": version.VERSION_TABLE, "compare_type": True}
+        sqlite = store.engine.dialect.name == "sqlite"
+
+        def meant(item: Any, _name: str | None, _kind: str, found: bool, _other: Any) -> bool:
+            """Alembic does not see which references are for SQLite only."""
+            return found or sqlite or getattr(item, "column_keys", None) != ["completion_id"]
+
+        options = {"version_table": version.VERSION_TABLE, "compare_type": True, "include_object": meant}
         differences = compare_metadata(MigrationContext.configure(connection, opts=options), schema.metadata)
     assert differences == []
 

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Connection, Engine, Table, delete, exists, select, text
+from sqlalchemy import ColumnElement, Connection, Engine, Table, exists, select, text
 
 from agnostics.store import schema
 from agnostics.store.database import writing
+from agnostics.store.deletion import delete_completions, deleted
 from agnostics.store.version import vacuum
 
 _done = schema.verification.c
@@ -39,9 +40,8 @@ def prune(engine: Engine, runs: Sequence[str]) -> Pruned:
     """
     with writing(engine) as connection:
         _keep_writers_out(connection)
-        of_runs = select(_done.completion_id).where(_done.run_id.in_(runs))
-        completions = _deleted(connection, schema.completion, schema.completion.c.id.in_(of_runs))
-        found = _deleted(connection, schema.run, schema.run.c.id.in_(runs))
+        completions = delete_completions(connection, _done.run_id.in_(runs))
+        found = deleted(connection, schema.run, schema.run.c.id.in_(runs))
         programs = _deleted_unused(connection, schema.program, _done.program_id)
         tasks = _deleted_unused(connection, schema.task, _done.task_id)
         _deleted_unused(connection, schema.language, schema.run.c.language_id)
@@ -56,8 +56,4 @@ def _keep_writers_out(connection: Connection) -> None:
 
 
 def _deleted_unused(connection: Connection, table: Table, reference: ColumnElement[int]) -> int:
-    return _deleted(connection, table, ~exists().where(reference == table.c.id))
-
-
-def _deleted(connection: Connection, table: Table, condition: ColumnElement[bool]) -> int:
-    return connection.execute(delete(table).where(condition)).rowcount
+    return deleted(connection, table, ~exists().where(reference == table.c.id))

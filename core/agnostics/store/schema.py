@@ -17,6 +17,7 @@ from sqlalchemy import (
     DateTime,
     Double,
     ForeignKey,
+    ForeignKeyConstraint,
     Index,
     Integer,
     LargeBinary,
@@ -43,6 +44,16 @@ def _sha256() -> Column[bytes]:
 
 def _reference(name: str, target: str, **options: Any) -> Column[Any]:
     return Column(name, ForeignKey(target, ondelete="CASCADE"), **{"nullable": False, **options})
+
+
+def _completion_id(target: str) -> tuple[Column[int], ForeignKeyConstraint]:
+    """The key of a table that says something of a completion; Postgres does not watch it.
+
+    All rows of a completion come in one transaction and go in one (`agnostics.store.deletion`), and a server would
+    need half as much time again to look for each of them, five tests and all, what it belongs to.
+    """
+    key = ForeignKeyConstraint(["completion_id"], [target], ondelete="CASCADE").ddl_if(dialect="sqlite")
+    return Column("completion_id", _Id, primary_key=True, autoincrement=False), key
 
 
 language = Table(
@@ -109,7 +120,7 @@ there is none, all of it is in `before`, and `after` is null.
 verification = Table(
     "verification",
     metadata,
-    _reference("completion_id", "completion.id", primary_key=True, autoincrement=False),
+    *_completion_id("completion.id"),
     _reference("run_id", "run.id"),
     Column("phase", Text, nullable=False),
     Column("step", Integer, nullable=False),
@@ -144,7 +155,7 @@ verification = Table(
 test_result = Table(
     "test_result",
     metadata,
-    _reference("completion_id", "verification.completion_id", primary_key=True, autoincrement=False),
+    *_completion_id("verification.completion_id"),
     Column("number", Integer, primary_key=True, autoincrement=False),
     Column("verdict", NumberedVerdict, nullable=False),
     Column("wall_us", Integer, nullable=False),
@@ -163,7 +174,7 @@ test_result = Table(
 reward = Table(
     "reward",
     metadata,
-    _reference("completion_id", "completion.id", primary_key=True, autoincrement=False),
+    *_completion_id("completion.id"),
     Column("value", Double),
     Column("advantage", Double),
 )

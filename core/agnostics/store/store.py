@@ -17,6 +17,7 @@ from agnostics.store import schema
 from agnostics.store.committer import Committer
 from agnostics.store.committing_process import CommittingProcess
 from agnostics.store.database import connect, parse_url, writing
+from agnostics.store.deletion import delete_completions
 from agnostics.store.recorder import Recorder
 from agnostics.store.records import clean, language_row
 from agnostics.store.version import checked
@@ -104,11 +105,10 @@ class Store:
         phases = ["eval_after"] if measured else ["eval_after", "eval_during"]
         named = or_(*(metric.name.startswith(f"{phase}_") for phase in phases))
         later = or_(made.step > step, and_(made.step == step, made.phase.in_(phases)))
-        completions = select(made.completion_id).where(made.run_id == run, later)
         metrics = or_(metric.step > step, and_(metric.step == step, named))
         with writing(self.engine) as connection:
             _update_run(connection, run, status="running", summary=None, finished_at=None)
-            connection.execute(delete(schema.completion).where(schema.completion.c.id.in_(completions)))
+            delete_completions(connection, and_(made.run_id == run, later))
             connection.execute(delete(schema.step_metric).where(metric.run_id == run, metrics))
 
 

@@ -1,0 +1,26 @@
+"""Completions taken out of the database, with all that is said of them."""
+
+from __future__ import annotations
+
+from sqlalchemy import ColumnElement, Connection, Table, delete, select, text
+
+from agnostics.store import schema
+
+_SAID = (schema.test_result.c.completion_id, schema.reward.c.completion_id, schema.completion.c.id)
+
+
+def delete_completions(connection: Connection, condition: ColumnElement[bool]) -> int:
+    """Delete the completions whose verification meets `condition`, and say how many; nobody records meanwhile."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("lock table completion in share row exclusive mode"))
+    chosen = select(schema.verification.c.completion_id).where(condition)
+    count = 0
+    for key in _SAID:
+        count = deleted(connection, key.table, key.in_(chosen))
+    deleted(connection, schema.verification, condition)
+    return count
+
+
+def deleted(connection: Connection, table: Table, condition: ColumnElement[bool]) -> int:
+    """Delete the rows of `table` that meet `condition`, and say how many."""
+    return connection.execute(delete(table).where(condition)).rowcount
