@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
 from typing import Any
 
 from sqlalchemy import Dialect, Text
@@ -19,9 +18,8 @@ class CompressedText(TypeDecorator[str]):
     impl = Text
     cache_ok = True
 
-    def bind_processor(self, dialect: Dialect) -> Callable[[str | None], Any] | None:
-        """Called for each of very many rows, where SQLAlchemy's `process_bind_param` would be called by another."""
-        return packed if dialect.name == "sqlite" else None
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> Any:
+        return packed(value) if dialect.name == "sqlite" else value
 
     def process_result_value(self, value: Any, dialect: Dialect) -> str | None:
         found: str | None = plain(value) if dialect.name == "sqlite" else value

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from sqlalchemy import Dialect, SmallInteger
 from sqlalchemy.types import TypeDecorator
 
@@ -20,7 +18,7 @@ NUMBERED = (
     "skipped",
 )
 """The verdict that each number stands for; a new one goes to the end."""
-_NUMBERS: dict[str | None, int | None] = {None: None, **{verdict: n for n, verdict in enumerate(NUMBERED)}}
+_NUMBERS = {verdict: number for number, verdict in enumerate(NUMBERED)}
 
 
 class NumberedVerdict(TypeDecorator[str]):
@@ -29,9 +27,8 @@ class NumberedVerdict(TypeDecorator[str]):
     impl = SmallInteger
     cache_ok = True
 
-    def bind_processor(self, dialect: Dialect) -> Callable[[str | None], int | None]:  # noqa: ARG002
-        """Called for each of very many rows, where SQLAlchemy's `process_bind_param` would be called by another."""
-        return _NUMBERS.__getitem__
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> int | None:  # noqa: ARG002
+        return None if value is None else _NUMBERS[value]
 
     def process_result_value(self, value: int | None, dialect: Dialect) -> str | None:  # noqa: ARG002
         return None if value is None else NUMBERED[value]
