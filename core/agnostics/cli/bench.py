@@ -59,7 +59,7 @@ def train(
     """Compare `agn run`, on-policy and sampling ahead, with TRL's GRPOTrainer on the same work."""
     from agnostics.bench.train import compare_training
 
-    settle_libraries()  # for all of them alike: threads that spin take the cores from the programs being verified
+    settle_libraries()  # for all of them alike: how their threads wait decides how long a small update takes
     folder = _model(name, model)
     words.print(f"{name}: {repeats} rounds of three trainers, twice; this takes a quarter of an hour or so")
     report = compare_training(name, folder, engine, steps, repeats, lambda text: words.print(text, markup=False))

@@ -10,7 +10,13 @@ _ENVIRONMENT = {
     "HF_HUB_DISABLE_PROGRESS_BARS": "1",
     "HF_HUB_VERBOSITY": "error",
     "TOKENIZERS_PARALLELISM": "false",
-    "OMP_WAIT_POLICY": "PASSIVE",  # threads that spin take the cores from the programs being verified
+    # Threads that spin for long take the cores from the programs being verified, and where they sleep at once, a third
+    # of a small model's update goes by in waking them: a thousand turns, some microseconds, and then sleep. With more
+    # threads than cores, GNU's OpenMP keeps to few turns of its own unless the policy is an active one; Intel's, where
+    # it is preloaded, would then spin for ever.
+    "OMP_WAIT_POLICY": "ACTIVE",
+    "GOMP_SPINCOUNT": "1000",
+    "KMP_BLOCKTIME": "0",
 }
 
 

@@ -154,7 +154,7 @@ def _run_folder(resume: str, config: Path | None, settings: RunConfig) -> Path:
 
 
 def _import_training(module: str) -> Any:
-    """A module of the trainer, with the libraries below it told to keep quiet, and not to spin while they wait."""
+    """A module of the trainer, with the libraries below it told to keep quiet, and how to wait."""
     settle_libraries()
     try:
         import transformers
