@@ -1,4 +1,4 @@
-"""The starter model: a Qwen3 of two million weights, trained from scratch on a corpus in about two minutes."""
+"""The starter model: a Qwen3 of two million weights, trained from scratch on a corpus in a few minutes."""
 
 from __future__ import annotations
 

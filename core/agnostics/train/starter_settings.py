@@ -9,16 +9,16 @@ from dataclasses import dataclass
 class StarterSettings:
     """The size of the model, its training in steps (never seconds), and the share of right answers it sees."""
 
-    vocabulary: int = 768
+    vocabulary: int = 1024
     hidden: int = 192
     layers: int = 4
     heads: int = 6
     intermediate: int = 512
-    steps: int = 800
-    statement_steps: int = 560
+    steps: int = 2400
+    statement_steps: int = 1680
     """The first steps, in which a message is the statement alone: to copy from a short text is soon learnt, and it is
     kept when what the language's prompt says comes before it."""
-    batch: int = 24
+    batch: int = 8
     learning_rate: float = 3e-3
     right_share: float = 0.10
     wrong: int = 6
