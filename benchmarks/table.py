@@ -25,12 +25,13 @@ SLOW_START = (
 groups more answers hold a program that has been run."""
 LANGUAGES: dict[str, tuple[str, ...]] = {
     "lua": (),
-    "fortran": ("steps=50", *COMPILED),
-    "r": ("steps=28", *SLOW_START),
-    "julia": ("steps=14", *SLOW_START),
-    "ocaml": ("steps=75", *COMPILED),
+    "fortran": ("steps=46", *COMPILED),
+    "r": ("steps=22", *SLOW_START),
+    "julia": ("steps=11", *SLOW_START),
+    "ocaml": ("steps=50", *COMPILED),
 }
-"""The five languages, and where one differs from the configuration: each is to take less than ten minutes."""
+"""The five languages, and where one differs from the configuration: with its starter model, each is to take less than
+ten minutes."""
 LIMIT_S = 3600
 HEAD = "| language | programs | before | after | times | starter model | run |"
 BEGIN, END = "<!-- begin table -->\n", "<!-- end table -->\n"
@@ -65,6 +66,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--write", type=Path, help="a page that holds the table between its two marks")
     chosen = parser.parse_args()
+    _agn("languages", "build", *chosen.languages)  # once a machine, so in no language's time
     lines = [HEAD, "|---" * HEAD.count(" | ") + "|---|"]
     print(*lines, sep="\n", flush=True)
     for language in chosen.languages:
