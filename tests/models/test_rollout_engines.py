@@ -115,6 +115,7 @@ def test_vllm_in_a_process_of_its_own_takes_new_weights_in_flight_and_its_end_is
         ended = dict[int, Answer]()
         while not ended:
             ended.update(engine.advance())
+        engine.use_threads(1)
         engine.load_weights(((name, weight.detach()) for name, weight in new.named_parameters()), version=1)
         while engine.busy:
             ended.update(engine.advance())

@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import torch
 from agnostics.rollout.engine import Answer, Engine, EngineSettings, Prompt, Sampling, generate, open_engine
 from agnostics.train.sampler import Sampler
+from agnostics.train.threads import divided_threads
 from agnostics.train.timeline import Timeline
 
 pytestmark = pytest.mark.slow
@@ -90,3 +92,22 @@ def test_what_is_dropped_is_not_answered(engine: Engine) -> None:
         assert not engine.busy
         sampler.wait(sampler.ask(PROMPTS[:1], SAMPLING, note), "answer")
     assert len(ended) == seen + 1 < len(PROMPTS)
+
+
+def test_where_both_go_on_at_once_sampling_and_learning_have_half_of_the_threads_each(engine: Engine) -> None:
+    def threads_of(sampler: Sampler) -> tuple[set[int], int]:
+        seen = set[int]()
+        asked = sampler.ask(PROMPTS[:2], SAMPLING, lambda _index, _answer: seen.add(torch.get_num_threads()))
+        sampler.wait(asked, "answer")
+        return seen, torch.get_num_threads()
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(4)
+    try:
+        with Sampler(engine, Timeline()) as sampler:
+            assert threads_of(sampler) == ({4}, 4)
+            with divided_threads(sampler):
+                assert threads_of(sampler) == ({2}, 2)
+            assert threads_of(sampler) == ({4}, 4)
+    finally:
+        torch.set_num_threads(before)

@@ -100,6 +100,9 @@ class Engine(Protocol):
         Answers in the middle go on with the new ones.
         """
 
+    def use_threads(self, count: int) -> None:
+        """Go on with `count` of a processor's threads; whoever samples calls it, from the thread that samples."""
+
     def __enter__(self) -> Self: ...
 
     def __exit__(self, *exception: object) -> None: ...

@@ -50,6 +50,13 @@ class Begin:
 
 
 @dataclass(frozen=True, slots=True)
+class UseThreads:
+    """Go on with so many threads."""
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class Ended:
     """Answers that have ended; now and then none, which says that the engine is alive."""
 

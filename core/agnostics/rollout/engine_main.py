@@ -9,7 +9,7 @@ from typing import Any
 
 from agnostics.errors import AgnosticsError
 from agnostics.lifeline import end_with
-from agnostics.rollout.engine_calls import Ask, Begin, Drop, Ended, Failed, Opening, Reply, WorkerCall
+from agnostics.rollout.engine_calls import Ask, Begin, Drop, Ended, Failed, Opening, Reply, UseThreads, WorkerCall
 from agnostics.rollout.vllm import VllmEngine
 
 _STRETCH = 64
@@ -81,6 +81,8 @@ class _Server:
             case Begin(version):
                 self._engine.begin(version)
                 self._loading = False
+            case UseThreads(count):
+                self._engine.use_threads(count)
 
 
 def _described(error: Exception) -> str:

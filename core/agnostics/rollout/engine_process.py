@@ -15,7 +15,18 @@ from typing import TYPE_CHECKING, Any, Self
 from agnostics.errors import AgnosticsError
 from agnostics.lifeline import how_it_ended
 from agnostics.rollout.engine import Answer, EngineSettings, Prompt, Sampling
-from agnostics.rollout.engine_calls import Ask, Begin, Drop, Ended, Failed, Opening, Reply, Transfer, WorkerCall
+from agnostics.rollout.engine_calls import (
+    Ask,
+    Begin,
+    Drop,
+    Ended,
+    Failed,
+    Opening,
+    Reply,
+    Transfer,
+    UseThreads,
+    WorkerCall,
+)
 from agnostics.rollout.vllm import configure
 
 if TYPE_CHECKING:
@@ -100,6 +111,10 @@ class EngineProcess:
         self._sender.send(list(weights))
         self._call(Begin(version))
         self.version = version
+
+    def use_threads(self, count: int) -> None:
+        """See `Engine.use_threads`."""
+        self._call(UseThreads(count))
 
     def __enter__(self) -> Self:
         return self

@@ -62,6 +62,12 @@ class TransformersEngine:
         if self._batch:
             self._batch.read_again()
 
+    def use_threads(self, count: int) -> None:
+        """See `Engine.use_threads`."""
+        import torch
+
+        torch.set_num_threads(count)
+
     def __enter__(self) -> Self:
         return self
 

@@ -67,6 +67,12 @@ class VllmEngine:
         self._engine.reset_prefix_cache(reset_running_requests=True)
         self._begin_version(version)
 
+    def use_threads(self, count: int) -> None:
+        """See `Engine.use_threads`."""
+        import torch
+
+        torch.set_num_threads(count)
+
     def __enter__(self) -> Self:
         return self
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import islice
 
@@ -18,6 +19,7 @@ from agnostics.train.lessons import Teacher
 from agnostics.train.reckoning import Judge, Judged, silent
 from agnostics.train.schedule import learning_rate_at
 from agnostics.train.sync import check_gap, synchronise
+from agnostics.train.threads import divided_threads
 from agnostics.train.timeline import Span
 from agnostics.trajectory import Trajectory
 
@@ -54,19 +56,10 @@ class Trainer:
         """
         begun: deque[Begun] = deque()
         self.workshop.timeline.close_window()
-        for step in range(done + 1, self.steps + 1):
-            started = time.monotonic()
-            for ahead in range(step + len(begun), min(step + self.steps_ahead, self.steps) + 1):
-                begun.append(self._begin(ahead, self.curriculum.at(ahead)))
-            attempted, groups = self._judge_and_refill(step, begun.popleft().result())
-            with self.interrupts.deferred():
-                learned = self._update(step, groups)
-                spans, shares = self.workshop.timeline.close_window()
-                sampled = figures_of(attempted, groups)
-                times = figures_of_time(time.monotonic() - started, shares, sampled["tokens"])
-                figures = sampled | learned | times
-                finished(step, groups, figures, spans)
-            between(step)
+        with divided_threads(self.workshop.sampler) if self.steps_ahead else nullcontext():
+            for step in range(done + 1, self.steps + 1):
+                self._step(step, begun, finished)
+                between(step)
 
     @property
     def steps_ahead(self) -> int:
@@ -78,6 +71,20 @@ class Trainer:
         evaluation = self.config.evaluation
         sampling = Sampling(evaluation.temperature, self.config.rollout.max_new_tokens)
         return self.workshop.attempt(questions, evaluation.samples, sampling, f"{self.config.seed}/evaluation").groups
+
+    def _step(self, step: int, begun: deque[Begun], finished: Finished) -> None:
+        """Learn from the oldest of `begun`, when as many steps have begun behind it as are sampled ahead."""
+        started = time.monotonic()
+        for ahead in range(step + len(begun), min(step + self.steps_ahead, self.steps) + 1):
+            begun.append(self._begin(ahead, self.curriculum.at(ahead)))
+        attempted, groups = self._judge_and_refill(step, begun.popleft().result())
+        with self.interrupts.deferred():
+            learned = self._update(step, groups)
+            spans, shares = self.workshop.timeline.close_window()
+            sampled = figures_of(attempted, groups)
+            times = figures_of_time(time.monotonic() - started, shares, sampled["tokens"])
+            figures = sampled | learned | times
+            finished(step, groups, figures, spans)
 
     def _judge_and_refill(self, step: int, attempted: Round) -> tuple[Round, list[list[Judged]]]:
         """The groups of a step, and those sampled in place of groups without signal, as far as the bound allows."""

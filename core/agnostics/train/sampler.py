@@ -72,6 +72,12 @@ class Sampler:
         self._post(lambda: _settle(done, lambda: self._engine.load_weights(gathered, version)))
         self.wait(done, "take up new weights")
 
+    def use_threads(self, count: int) -> None:
+        """Sample on `count` threads of a processor from here on."""
+        done = Future[None]()
+        self._post(lambda: _settle(done, lambda: self._engine.use_threads(count)))
+        self.wait(done, "change its threads")
+
     def drop(self) -> None:
         """Forget everything that is not answered yet."""
         done = Future[None]()

@@ -1,0 +1,27 @@
+"""Who computes on how many of a processor's threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+from agnostics.train.sampler import Sampler
+
+
+@contextmanager
+def divided_threads(sampler: Sampler) -> Iterator[None]:
+    """Half of the threads for sampling and half for learning, which happen at the same time; then all for each again.
+
+    With all for each they would keep each other waiting: a step of a small model on two cores takes half as long again.
+    """
+    every = torch.get_num_threads()
+    half = max(1, every // 2)
+    try:
+        torch.set_num_threads(half)
+        sampler.use_threads(half)
+        yield
+        sampler.use_threads(every)
+    finally:
+        torch.set_num_threads(every)
