@@ -25,7 +25,7 @@ SLOW_START = (
 groups more answers hold a program that has been run."""
 LANGUAGES: dict[str, tuple[str, ...]] = {
     "lua": (),
-    "fortran": ("steps=46", *COMPILED),
+    "fortran": ("steps=40", *COMPILED),
     "r": ("steps=22", *SLOW_START),
     "julia": ("steps=11", *SLOW_START),
     "ocaml": ("steps=50", *COMPILED),
