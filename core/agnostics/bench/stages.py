@@ -13,14 +13,15 @@ from agnostics.train.timeline import Span, Stretch, overlap, total, union
 
 def read_spans(path: Path) -> list[Span]:
     """The spans in a trace file, in seconds."""
-    begun, spans = dict[Any, float](), list[Span]()
+    begun, spans = dict[str, Any](), list[Span]()
     for event in json.loads(path.read_text(encoding="utf-8")):
         if event["ph"] == "X":
-            spans.append(_span(event, event["ts"], event["ts"] + event["dur"]))
+            spans.append(_span(event, event["name"], event["ts"], event["ts"] + event["dur"]))
         elif event["ph"] == "b":
-            begun[event["id"]] = event["ts"]
+            begun[event["id2"]["local"]] = event
         elif event["ph"] == "e":
-            spans.append(_span(event, begun.pop(event["id"]), event["ts"]))
+            begin = begun.pop(event["id2"]["local"])
+            spans.append(_span(event, begin["args"]["task"], begin["ts"], event["ts"]))
     return spans
 
 
@@ -63,8 +64,8 @@ def stages(spans: Sequence[Span], window: Stretch, steps: int) -> dict[str, floa
     return {name: value / steps for name, value in seconds.items()}
 
 
-def _span(event: dict[str, Any], begin_us: float, end_us: float) -> Span:
-    return Span(event["cat"], event["name"], begin_us / 1e6, end_us / 1e6)
+def _span(event: dict[str, Any], name: str, begin_us: float, end_us: float) -> Span:
+    return Span(event["cat"], name, begin_us / 1e6, end_us / 1e6)
 
 
 def _busy(spans: Sequence[Span], window: Stretch, track: str, name: str = "") -> list[Stretch]:

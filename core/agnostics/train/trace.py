@@ -12,7 +12,9 @@ from agnostics.errors import AgnosticsError
 from agnostics.train.timeline import Span
 
 _HEAD, _TAIL = b"[\n", b"\n]\n"
-_THREADS = {"generation": 1, "verification": 2, "training": 3}
+_PROCESS = 1
+_THREADS = {"generation": 2, "training": 3}
+"""Tracks on which one thing goes on at a time."""
 
 
 class TraceFile:
@@ -33,7 +35,7 @@ class TraceFile:
         except OSError as error:
             raise self._failure(error) from error
         if not self._end:
-            self._write(map(_thread_name, _THREADS))
+            self._write(_names(path.parent.name))
 
     def __enter__(self) -> Self:
         return self
@@ -47,16 +49,17 @@ class TraceFile:
 
     def _events(self, span: Span) -> Iterator[dict[str, Any]]:
         """One event for each span; a begin and an end where those of one track overlap."""
-        common = {"name": span.name, "cat": span.track, "pid": 1, "tid": _THREADS[span.track]}
         begin = self._zero_us + round(span.begin_s * 1e6)
         end = self._zero_us + round((span.end_s or span.begin_s) * 1e6)
-        if span.track != "verification":
-            yield {**common, "ph": "X", "ts": begin, "dur": end - begin}
+        common = {"cat": span.track, "pid": _PROCESS}
+        if thread := _THREADS.get(span.track):
+            yield {**common, "tid": thread, "name": span.name, "ph": "X", "ts": begin, "dur": end - begin}
             return
         self._numbers += 1
-        number = f"{begin}-{self._numbers}"
-        yield {**common, "ph": "b", "id": number, "ts": begin}
-        yield {**common, "ph": "e", "id": number, "ts": end}
+        # Perfetto draws a track for each name, and puts one with a local id under its process.
+        one = {**common, "name": span.track, "id2": {"local": f"{begin}-{self._numbers}"}}
+        yield {**one, "ph": "b", "ts": begin, "args": {"task": span.name}}
+        yield {**one, "ph": "e", "ts": end}
 
     def _write(self, events: Iterable[dict[str, Any]]) -> None:
         text = b",\n".join(json.dumps(event).encode() for event in events)
@@ -81,5 +84,8 @@ def _end_of_last_event(text: bytes) -> int:
     return max(text.rfind(b"},\n"), text.rfind(b"}\n")) + 1
 
 
-def _thread_name(track: str) -> dict[str, Any]:
-    return {"name": "thread_name", "ph": "M", "pid": 1, "tid": _THREADS[track], "args": {"name": track}}
+def _names(run: str) -> Iterator[dict[str, Any]]:
+    """What Perfetto calls the run and its tracks."""
+    yield {"name": "process_name", "ph": "M", "pid": _PROCESS, "args": {"name": run}}
+    for track, thread in _THREADS.items():
+        yield {"name": "thread_name", "ph": "M", "pid": _PROCESS, "tid": thread, "args": {"name": track}}
