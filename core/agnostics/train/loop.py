@@ -56,10 +56,9 @@ class Trainer:
         """
         begun: deque[Begun] = deque()
         self.workshop.timeline.close_window()
-        with divided_threads(self.workshop.sampler) if self.steps_ahead else nullcontext():
-            for step in range(done + 1, self.steps + 1):
-                self._step(step, begun, finished)
-                between(step)
+        for step in range(done + 1, self.steps + 1):
+            self._step(step, begun, finished)
+            between(step)
 
     @property
     def steps_ahead(self) -> int:
@@ -113,7 +112,8 @@ class Trainer:
         rate = self._learning_rate(step)
         probed = self._probe(step, groups)
         started = time.monotonic()
-        with timeline.during("training", f"update {step}"):
+        beside = divided_threads(self.workshop.sampler) if self.steps_ahead else nullcontext()
+        with beside, timeline.during("training", f"update {step}"):
             lessons = self.teacher.teach(groups, settings.updates, rate)
         gap = lessons.updates[0].gap if lessons.updates else self._gap(groups)
         gap = probed if gap is None else gap
