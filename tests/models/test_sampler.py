@@ -99,6 +99,15 @@ def test_what_is_dropped_is_not_answered(engine: Engine) -> None:
     assert len(ended) == seen + 1 < len(PROMPTS)
 
 
+@pytest.fixture
+def four_threads() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(4)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("four_threads")
 @pytest.mark.parametrize("name", ["vllm", "transformers"])
 def test_where_both_go_on_at_once_sampling_and_learning_have_half_of_the_threads_each(
     name: Name, tiny_model: Callable[..., Path]
@@ -109,14 +118,28 @@ def test_where_both_go_on_at_once_sampling_and_learning_have_half_of_the_threads
         sampler.wait(asked, "answer")
         return seen, torch.get_num_threads()
 
-    before = torch.get_num_threads()
-    try:
-        with _open(name, tiny_model) as engine, Sampler(engine, Timeline()) as sampler:
-            torch.set_num_threads(4)
-            sampler.use_threads(4)
-            assert threads_of(sampler) == ({4}, 4)
-            with divided_threads(sampler):
-                assert threads_of(sampler) == ({2}, 2)
-            assert threads_of(sampler) == ({4}, 4)
-    finally:
-        torch.set_num_threads(before)
+    with _open(name, tiny_model) as engine, Sampler(engine, Timeline()) as sampler:
+        sampler.use_threads(4)
+        assert threads_of(sampler) == ({4}, 4)
+        with divided_threads(sampler):
+            assert threads_of(sampler) == ({2}, 2)
+        assert threads_of(sampler) == ({4}, 4)
+
+
+@pytest.mark.usefixtures("four_threads")
+def test_learning_has_all_threads_once_nothing_is_left_to_sample(engine: Engine) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def hold(_index: int, _answer: Answer) -> None:
+        begun.set()
+        go_on.wait(timeout=60)
+
+    with Sampler(engine, Timeline()) as sampler, divided_threads(sampler) as take_what_is_free:
+        asked = sampler.ask(PROMPTS[:2], SAMPLING, hold)
+        assert begun.wait(timeout=60)
+        take_what_is_free()
+        assert torch.get_num_threads() == 2
+        go_on.set()
+        sampler.wait(asked, "answer")
+        take_what_is_free()
+        assert torch.get_num_threads() == 4

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -36,8 +36,13 @@ class Teacher:
     algorithm: Algorithm
     limit: int
 
-    def teach(self, groups: Sequence[Sequence[Judged]], updates: int, rate: float) -> Lessons:
-        """Go through the groups `updates` times, at the learning rate `rate`; an update that holds nothing is none."""
+    def teach(
+        self, groups: Sequence[Sequence[Judged]], updates: int, rate: float, between: Callable[[], None]
+    ) -> Lessons:
+        """Go through the groups `updates` times, at the learning rate `rate`; an update that holds nothing is none.
+
+        `between` is called before each micro batch.
+        """
         every = examples_of(groups, self.algorithm)
         fresh = self._anchored([example for example in every if not self._is_stale(example)])
         done, ages = list[UpdateStats](), Counter[int]()
@@ -46,7 +51,7 @@ class Teacher:
                 weighed = [example for example in self._weighed(batch) if self._moves(example)]
                 if weighed:
                     ages.update(chain.from_iterable(map(self._ages, weighed)))
-                    done.append(self.policy.update(weighed, rate))
+                    done.append(self.policy.update(weighed, rate, between))
         return Lessons(done, len(every) - len(fresh), ages)
 
     def _anchored(self, examples: Sequence[Example]) -> list[Example]:

@@ -112,9 +112,9 @@ class Trainer:
         rate = self._learning_rate(step)
         probed = self._probe(step, groups)
         started = time.monotonic()
-        beside = divided_threads(self.workshop.sampler) if self.steps_ahead else nullcontext()
-        with beside, timeline.during("training", f"update {step}"):
-            lessons = self.teacher.teach(groups, settings.updates, rate)
+        beside = divided_threads(self.workshop.sampler) if self.steps_ahead else nullcontext(lambda: None)
+        with beside as between, timeline.during("training", f"update {step}"):
+            lessons = self.teacher.teach(groups, settings.updates, rate, between)
         gap = lessons.updates[0].gap if lessons.updates else self._gap(groups)
         gap = probed if gap is None else gap
         if gap is not None:

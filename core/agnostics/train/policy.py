@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -85,12 +85,15 @@ class Policy:
             anchored = [replace(example, reference=values) for example, values in scored]
         return anchored
 
-    def update(self, examples: Sequence[Example], learning_rate: float) -> UpdateStats:
-        """One step of AdamW on the algorithm's loss over all `examples`."""
+    def update(
+        self, examples: Sequence[Example], learning_rate: float, between: Callable[[], None] = lambda: None
+    ) -> UpdateStats:
+        """One step of AdamW on the algorithm's loss over `examples`; `between` is called before each micro batch."""
         for group in self._engine.optimizer.param_groups:
             group["lr"] = learning_rate
         totals = torch.zeros(8, dtype=torch.float64)
         for chunk in self._share(self._chunks(examples)):
+            between()
             totals += self._idle() if chunk is _IDLE else self._backward(stack(chunk).to(self._engine.device))
         self._engine.step()
         self.version += 1

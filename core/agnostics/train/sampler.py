@@ -72,6 +72,11 @@ class Sampler:
         self._post(lambda: _settle(done, lambda: self._engine.load_weights(gathered, version)))
         self.wait(done, "take up new weights")
 
+    @property
+    def busy(self) -> bool:
+        """Whether anything that it has taken up is not answered yet."""
+        return bool(self._orders)
+
     def use_threads(self, count: int) -> None:
         """Sample on `count` threads of a processor from here on."""
         done = Future[None]()
