@@ -34,6 +34,7 @@ LANGUAGES: dict[str, tuple[str, ...]] = {
 ten minutes."""
 LIMIT_S = 3600
 HEAD = "| language | programs | before | after | times | starter model | run |"
+RULE = "|---" * HEAD.count(" | ") + "|---|"
 BEGIN, END = "<!-- begin table -->\n", "<!-- end table -->\n"
 
 
@@ -67,13 +68,12 @@ def main() -> None:
     parser.add_argument("--write", type=Path, help="a page that holds the table between its two marks")
     chosen = parser.parse_args()
     _agn("languages", "build", *chosen.languages)  # once a machine, so in no language's time
-    lines = [HEAD, "|---" * HEAD.count(" | ") + "|---|"]
-    print(*lines, sep="\n", flush=True)
+    print(HEAD, RULE, sep="\n", flush=True)
     for language in chosen.languages:
-        lines.append(str(_trained(language, chosen.seed)))
-        print(lines[-1], flush=True)
-    if chosen.write:
-        _write(chosen.write, "\n".join(lines) + "\n")
+        row = str(_trained(language, chosen.seed))
+        print(row, flush=True)
+        if chosen.write:
+            _write(chosen.write, language, row)
 
 
 def _trained(language: str, seed: int) -> Row:
@@ -90,10 +90,13 @@ def _agn(*words: str) -> str:
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, timeout=LIMIT_S).stdout
 
 
-def _write(page: Path, table: str) -> None:
+def _write(page: Path, language: str, row: str) -> None:
+    """Put the row in the place of its language's in the page's table; the others stay as they are."""
     head, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
-    _, _, tail = rest.partition(END)
-    page.write_text(f"{head}{BEGIN}{table}{END}{tail}", encoding="utf-8")
+    table, _, tail = rest.partition(END)
+    rows = {line.split("|")[1].strip(): line for line in table.splitlines()[2:]} | {language: row}
+    lines = "\n".join([HEAD, RULE, *rows.values()])
+    page.write_text(f"{head}{BEGIN}{lines}\n{END}{tail}", encoding="utf-8")
 
 
 if __name__ == "__main__":
