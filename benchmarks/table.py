@@ -26,8 +26,8 @@ groups more answers hold a program that has been run."""
 LANGUAGES: dict[str, tuple[str, ...]] = {
     "lua": (),
     "fortran": ("steps=40", *COMPILED),
-    "r": ("steps=22", *SLOW_START),
-    "julia": ("steps=11", *SLOW_START),
+    "r": ("steps=20", *SLOW_START),
+    "julia": ("steps=10", *SLOW_START),
     "ocaml": ("steps=50", *COMPILED),
 }
 """The five languages, and where one differs from the configuration: with its starter model, each is to take less than
