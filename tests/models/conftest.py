@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,3 +54,18 @@ class Home:
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
     return Home(tmp_path)
+
+
+@pytest.fixture
+def install_pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
+    """Leave a plugin of somebody else, a name and its source, as pip would."""
+
+    def install(name: str, source: str) -> None:
+        about = tmp_path / f"pack_{name}-1.0.dist-info"
+        about.mkdir()
+        (tmp_path / f"pack_{name}.py").write_text(source)
+        (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: pack-{name}\nVersion: 1.0\n")
+        (about / "entry_points.txt").write_text(f"[agnostics]\n{name} = pack_{name}\n")
+        monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+
+    return install

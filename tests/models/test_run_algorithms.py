@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -49,11 +49,10 @@ def _furthest(one: Path, other: Path) -> float:
 
 @pytest.mark.parametrize("algorithm", ["grpo", "dr_grpo", "dapo", "gspo", "cwm", "rloo"])
 def test_an_algorithm_moves_the_weights_and_stores_what_it_did(
-    algorithm: str, starter_model: Path, home: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    algorithm: str, starter_model: Path, home: Any, install_pack: Callable[[str, str], None]
 ) -> None:
     if algorithm == "rloo":
-        _install_pack(tmp_path)
-        monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+        install_pack("rloo", PACK)
     settings = [*SMALL, f"algorithm={algorithm}"]
     if algorithm == "cwm":
         settings += ["train.batch_tokens=100", "train.updates=2"]
@@ -105,12 +104,3 @@ def test_an_unknown_algorithm_is_one_line(home: Any) -> None:
     answer = home.tried(settings=["algorithm=gropo"])
     assert answer.returncode == 2
     assert "unknown algorithm 'gropo'; did you mean 'grpo'?" in answer.stderr
-
-
-def _install_pack(folder: Path) -> None:
-    """An algorithm of somebody else, as pip would leave it."""
-    about = folder / "pack_rloo-1.0.dist-info"
-    about.mkdir(parents=True)
-    (folder / "pack_rloo.py").write_text(PACK)
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: pack-rloo\nVersion: 1.0\n")
-    (about / "entry_points.txt").write_text("[agnostics]\nrloo = pack_rloo\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,23 @@ SETTINGS = [
     *("rollout.temperature=1.0", "train.learning_rate=1e-4", "train.warmup_epochs=0", "train.max_staleness=2"),
 ]
 STEPS = 6
+PACK = """
+import os
+import torch
+from agnostics import hookimpl
+from agnostics.algorithm import Algorithm
+
+
+def noting_threads(logprobs, log_ratios, advantages):
+    with open(os.environ["NOTED"], "a") as noted:
+        print(torch.get_num_threads(), file=noted)
+    return log_ratios.exp() * advantages
+
+
+@hookimpl
+def agn_algorithms():
+    return [Algorithm(name="noting", source="this test", objective=noting_threads)]
+"""
 SHARES = ("idle_generation", "idle_verification", "idle_training", "hidden_verification")
 
 
@@ -59,3 +77,21 @@ def test_a_run_samples_while_it_learns_and_resumes_after_an_interrupt(
     # A program that stands in several answers of a group runs once for all of them.
     ((programs,),) = home.query("select count(*) from (select distinct step, task_id, program_id from verification)")
     assert len(verified) >= programs
+
+
+@pytest.mark.parametrize(("ahead", "threads"), [(0, {"2"}), (2, {"1", "2"})], ids=["on-policy", "sampling ahead"])
+def test_learning_has_half_of_the_threads_only_beside_an_engine_that_samples(
+    ahead: int,
+    threads: set[str],
+    starter_model: Path,
+    home: Any,
+    tmp_path: Path,
+    install_pack: Callable[[str, str], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    install_pack("noting", PACK)
+    monkeypatch.setenv("NOTED", str(tmp_path / "noted"))
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    settings = [*SETTINGS, f"train.max_staleness={ahead}", "algorithm=noting", "train.micro_batch_tokens=256"]
+    home.run("--model", str(starter_model), "--steps", "3", settings=settings)
+    assert set((tmp_path / "noted").read_text().split()) == threads
