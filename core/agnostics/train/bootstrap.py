@@ -19,7 +19,7 @@ from agnostics.task import Task
 from agnostics.train.starter_corpus import Corpus
 from agnostics.train.starter_settings import DEFAULTS, StarterSettings
 
-VERSION = 2
+VERSION = 3
 """Counts the changes to this procedure after which a cached model is not what it would make."""
 FEWEST_KINDS = 15
 LOWEST_START = 0.10

@@ -29,6 +29,8 @@ def wrong_programs(program: str, others: Sequence[str], count: int, rng: Random)
     Placeholders such as `@k@` are kept as they are, but for slips that put a number there. Nothing is run: a slip may
     by chance leave a program right.
     """
+    if not program.strip():
+        return []
     found = dict.fromkeys(rng.sample(others, min(len(others), count // 3)))
     for _ in range(_ATTEMPTS):
         if len(found) < count:
@@ -41,7 +43,11 @@ def _swap_operator(program: str, rng: Random) -> str:
 
 
 def _nudge_number(program: str, rng: Random) -> str:
-    return _replace_token(program, rng, lambda t: str(int(t) + rng.choice((-1, 1))) if t.isdecimal() else None)
+    def nudged(token: str) -> str | None:
+        """A number of one digit or two: larger ones are mostly room for something, where one more is not wrong."""
+        return str(int(token) + rng.choice((-1, 1))) if token.isdecimal() and int(token) < 100 else None
+
+    return _replace_token(program, rng, nudged)
 
 
 def _forget_parameter(program: str, rng: Random) -> str:
@@ -55,14 +61,19 @@ def _swap_name(program: str, rng: Random) -> str:
 
 def _drop_line(program: str, rng: Random) -> str:
     lines = program.splitlines(keepends=True)
-    del lines[rng.randrange(len(lines))]
+    del lines[rng.choice(_written(lines))]
     return "".join(lines)
 
 
 def _repeat_line(program: str, rng: Random) -> str:
     lines = program.splitlines(keepends=True)
-    place = rng.randrange(len(lines))
+    place = rng.choice(_written(lines))
     return "".join([*lines[:place], lines[place], *lines[place:]])
+
+
+def _written(lines: Sequence[str]) -> list[int]:
+    """The places of the lines that are not blank: a blank one more or less makes no program wrong."""
+    return [place for place, line in enumerate(lines) if line.strip()]
 
 
 def _replace_token(program: str, rng: Random, change: Callable[[str], str | None]) -> str:
