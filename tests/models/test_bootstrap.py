@@ -16,7 +16,7 @@ from agnostics.train.bootstrap import bootstrap
 from agnostics.train.model import load_tokenizer
 from agnostics.train.starter_corpus import Corpus, Example
 from agnostics.train.starter_model import encode, make_model, together
-from agnostics.train.starter_settings import StarterSettings
+from agnostics.train.starter_settings import DEFAULTS, StarterSettings
 from agnostics.train.starter_tokenizer import END, PAD, START
 from agnostics.verify import Verifier
 from agnostics_datasets.starter import KINDS, Starter
@@ -31,7 +31,7 @@ TINY = StarterSettings(hidden=48, layers=1, heads=2, intermediate=64, steps=2, b
 @pytest.fixture(scope="module")
 def corpus() -> Corpus:
     tasks = list(islice(Starter().tasks("train"), 10 * len(KINDS)))
-    return Corpus(load_host().language("lua"), tasks, right_share=0.10, wrong=6, seed=0)
+    return Corpus(load_host().language("lua"), tasks, right_share=DEFAULTS.right_share, wrong=DEFAULTS.wrong, seed=0)
 
 
 @pytest.fixture

@@ -14,15 +14,15 @@ class StarterSettings:
     layers: int = 4
     heads: int = 6
     intermediate: int = 512
-    steps: int = 2400
-    statement_steps: int = 1680
+    steps: int = 2000
+    statement_steps: int = 1400
     """The first steps, in which a message is the statement alone: to copy from a short text is soon learnt, and it is
     kept when what the language's prompt says comes before it."""
     batch: int = 8
     learning_rate: float = 3e-3
-    right_share: float = 0.10
-    wrong: int = 6
-    """Wrong programs of each kind."""
+    right_share: float = 0.12
+    wrong: int = 3
+    """Wrong programs of each kind: few, so that the model learns each as well as the right one, and prefers them."""
 
 
 DEFAULTS = StarterSettings()
