@@ -46,7 +46,7 @@ def make(corpus: Corpus, tmp_path: Path) -> Callable[[int], Path]:
 
 def test_the_starter_model_starts_where_there_is_something_to_learn(starter_model: Path) -> None:
     start = json.loads((starter_model / "starter.json").read_text())["pass_at_1"]
-    assert 0.10 <= start <= 0.45
+    assert 0.05 <= start <= 0.40
 
 
 def test_transformers_loads_the_starter_model_and_its_answers_end(starter_model: Path) -> None:

@@ -22,7 +22,7 @@ from agnostics.train.starter_settings import DEFAULTS, StarterSettings
 VERSION = 3
 """Counts the changes to this procedure after which a cached model is not what it would make."""
 FEWEST_KINDS = 15
-LOWEST_START = 0.10
+LOWEST_START = 0.05
 CHECKED_TASKS = 67
 CHECKED_SAMPLES = 1
 
