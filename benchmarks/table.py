@@ -26,7 +26,7 @@ groups more answers hold a program that has been run."""
 LANGUAGES: dict[str, tuple[str, ...]] = {
     "lua": (),
     "fortran": ("steps=36", *COMPILED),
-    "r": ("steps=24", *SLOW_START),
+    "r": ("steps=19", *SLOW_START),
     "julia": ("steps=10", *SLOW_START),
     "ocaml": ("steps=46", *COMPILED),
 }
