@@ -22,10 +22,10 @@ SLOW_START = ("rollout.prompts=8", "rollout.group=16", "train.updates=4", "evalu
 groups more answers hold a program that has been run."""
 LANGUAGES: dict[str, tuple[str, ...]] = {
     "lua": (),
-    "fortran": ("steps=36", *COMPILED),
+    "fortran": ("steps=26", *COMPILED),
     "r": ("steps=19", *SLOW_START),
     "julia": ("steps=10", *SLOW_START),
-    "ocaml": ("steps=46", *COMPILED),
+    "ocaml": ("steps=36", *COMPILED),
 }
 """The five languages, and where one differs from the configuration: with its starter model, each is to take less than
 ten minutes."""
