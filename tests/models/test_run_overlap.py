@@ -90,5 +90,6 @@ def test_learning_has_half_of_the_threads_beside_an_engine_that_samples_and_all_
     monkeypatch.setenv("NOTED", str(tmp_path / "noted"))
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     settings = [*SETTINGS, "algorithm=noting", "train.micro_batch_tokens=256"]
-    home.run("--model", str(starter_model), "--steps", "3", settings=settings)
+    # The first three steps are begun at once and may all be sampled before any is learned from; the fourth cannot.
+    home.run("--model", str(starter_model), "--steps", str(STEPS), settings=settings)
     assert set((tmp_path / "noted").read_text().split()) == {"1", "2"}
