@@ -50,7 +50,7 @@ def test_a_pruned_run_is_gone_with_what_only_it_had(
     url = store.engine.url.render_as_string(hide_password=False)
     before = _counts(store.engine)
     assert cli.call(["results", "prune", first, "--store", url]) == 2
-    assert "say --yes" in capsys.readouterr().err
+    assert f"this would delete {first}; say --yes" in capsys.readouterr().err
     assert _counts(store.engine) == before
     assert cli.call(["results", "prune", first, "--yes", "--json", "--store", url]) == 0
     answer = json.loads(capsys.readouterr().out)

@@ -44,11 +44,13 @@ def prune(runs: tuple[str, ...], before: datetime | None, yes: bool, store: str 
     if as_json:
         print_json({"deleted": found, **asdict(done)})
         return
-    click.echo(f"deleted {done.runs} runs, {done.completions} answers, {done.programs} programs and {done.tasks} tasks")
+    counts = f"runs: {done.runs}, answers: {done.completions}, programs: {done.programs}, tasks: {done.tasks}"
+    click.echo(f"deleted {counts}")
 
 
 def _ask(runs: list[str]) -> None:
     if not sys.stdin.isatty():
-        raise UsageError(f"this would delete {len(runs)} runs ({', '.join(runs[:5])}); say --yes if it should")
+        named = ", ".join(runs[:5]) + (f" and {len(runs) - 5} more" if len(runs) > 5 else "")
+        raise UsageError(f"this would delete {named}; say --yes if it should")
     click.echo("\n".join(runs), err=True)
-    click.confirm(f"Delete these {len(runs)} runs for good?", abort=True, err=True)
+    click.confirm("Delete these for good?", abort=True, err=True)
