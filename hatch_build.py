@@ -1,4 +1,4 @@
-"""Builds the sandbox's harness, and what it is measured against, into the wheel: static, for each processor."""
+"""Builds the sandbox's harness into the wheel: a static binary for each processor."""
 
 from __future__ import annotations
 
@@ -12,30 +12,29 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 ROOT = Path(__file__).parent
-CORE = ROOT / "core" / "agnostics"
-HARNESS = CORE / "sandbox" / "harness"
-BARE = [CORE / "bench" / "bare.c", *(HARNESS / name for name in ("compare.c", "frames.c", "harness.h"))]
-PROGRAMS = {"harness": sorted(HARNESS.glob("*.[ch]")), "bare": BARE}
+SANDBOX = ROOT / "core" / "agnostics" / "sandbox"
+HARNESS = SANDBOX / "harness"
 PROCESSORS = ("x86_64", "aarch64")
 FLAGS = ("-static", "-Os", "-s", "-std=gnu11", "-Wall", "-Wextra", "-Werror")
 
 
 class HarnessBuildHook(BuildHookInterface[Any]):
-    """Compiles each program into `sandbox/bin/PROGRAM-PROCESSOR`, unless that is as new as its sources."""
+    """Compiles the harness into `sandbox/bin/harness-PROCESSOR`, unless that is as new as its sources."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
-        if self.target_name != "wheel":
-            return
-        for program in PROGRAMS:
-            for processor in PROCESSORS:
-                build(program, processor)
+        if self.target_name == "wheel":
+            build_harness()
 
 
-def build(program: str, processor: str) -> Path:
-    """`program` for `processor`, compiled if its sources have changed."""
-    binary = CORE / "sandbox" / "bin" / f"{program}-{processor}"
+def build_harness() -> list[Path]:
+    """The harness for each processor, compiled if its sources have changed."""
+    sources = sorted(HARNESS.glob("*.[ch]"))
+    return [build(sources, SANDBOX / "bin" / f"harness-{processor}", processor) for processor in PROCESSORS]
+
+
+def build(sources: list[Path], binary: Path, processor: str) -> Path:
+    """`binary` for `processor`, compiled from `sources` if they have changed."""
     stamp = ROOT / "build" / f"{binary.name}.sources"
-    sources = PROGRAMS[program]
     key = _key(sources)
     if binary.exists() and stamp.exists() and stamp.read_text(encoding="ascii") == key:
         return binary
@@ -57,12 +56,11 @@ def _compile(processor: str, sources: list[Path], binary: Path) -> None:
     """Compile beside the old binary and replace it in one step: a running harness keeps its file."""
     fresh = binary.with_name(f"{binary.name}.{os.getpid()}")
     compiler = [sys.executable, "-m", "ziglang", "cc", "-target", f"{processor}-linux-musl"]
-    subprocess.run([*compiler, *FLAGS, "-o", str(fresh), *map(str, sources)], check=True, timeout=900)
+    includes = [f"-I{HARNESS}"]
+    subprocess.run([*compiler, *FLAGS, *includes, "-o", str(fresh), *map(str, sources)], check=True, timeout=900)
     fresh.chmod(0o755)
     fresh.replace(binary)
 
 
 if __name__ == "__main__":
-    for program in PROGRAMS:
-        for processor in PROCESSORS:
-            print(build(program, processor))
+    print(*build_harness(), sep="\n")

@@ -11,9 +11,9 @@ import time
 from itertools import cycle, islice
 from statistics import median
 
-from agnostics.bench.workload import Workload, make_workload
-from agnostics.host import load_host
+from agnostics.plugins.manager import load_plugins
 from agnostics.verify import Verifier
+from agnostics_benchmarks.workload import Workload, make_workload
 from ray.cluster_utils import Cluster
 
 WARM = 50
@@ -27,9 +27,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--sandbox", default="bubblewrap")
     chosen = parser.parse_args()
-    host = load_host()
-    starter, _ = host.dataset("starter")
-    workload = make_workload(host.language(chosen.language), starter.tasks("test"), tests=10)
+    plugins = load_plugins()
+    starter, _ = plugins.dataset("starter")
+    workload = make_workload(plugins.language(chosen.language), starter.tasks("test"), tests=10)
     ratios = []
     for _ in range(chosen.rounds):
         one, two = (per_s(workload, nodes, chosen.sandbox) for nodes in (1, 2))

@@ -15,9 +15,14 @@ from pathlib import Path
 from typing import Any
 
 CONFIG = Path(__file__).parent.parent / "examples" / "starter-lua.toml"
-COMPILED = ("rollout.prompts=12",)
+COMPILED = ("rollout.prompts_per_step=12",)
 """For languages whose compiler takes as long as a step's sampling."""
-SLOW_START = ("rollout.prompts=8", "rollout.group=16", "train.updates=4", "evaluation.samples=1")
+SLOW_START = (
+    "rollout.prompts_per_step=8",
+    "rollout.group_size=16",
+    "train.updates_per_batch=4",
+    "evaluation.samples=1",
+)
 """For languages whose interpreter takes a tenth of a second to start, once for each of a task's six tests. In large
 groups more answers hold a program that has been run."""
 LANGUAGES: dict[str, tuple[str, ...]] = {

@@ -8,8 +8,8 @@ import threading
 from io import BytesIO
 from pathlib import Path
 
-from agnostics.store.pages.tasks import answers_page, tasks_page
 from agnostics.store.reader import Reader
+from agnostics.web.queries.tasks import answers_page, tasks_page
 from agnostics.web.server import Site
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright

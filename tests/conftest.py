@@ -17,13 +17,13 @@ from typing import Any
 
 import pytest
 from agnostics import cli
-from agnostics.bench.postgres import postgres_server as bench_server
-from agnostics.errors import MissingRequirement
-from agnostics.language import Language
 from agnostics.store import CompletionRecord
-from agnostics.task import Task, Test
-from agnostics.verification import TestResult, Verdict, Verification
+from agnostics.types.errors import MissingRequirement
+from agnostics.types.language import Language
+from agnostics.types.task import Task, Test
+from agnostics.types.verification import TestResult, Verdict, Verification
 from agnostics.verify import Verifier
+from agnostics_benchmarks.postgres import postgres_server as bench_server
 from command_line import Agn, Answer
 
 

@@ -6,14 +6,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from agnostics.algorithm import Algorithm
-    from agnostics.dataset import Dataset
-    from agnostics.hookspecs import hookimpl
-    from agnostics.language import Language
-    from agnostics.reward import RewardPolicy
-    from agnostics.task import Comparison, Limits, Task, Test
-    from agnostics.verification import Verdict, Verification
-    from agnostics.watcher import WatchedRun, Watcher
+    from agnostics.algorithms.algorithm import Algorithm
+    from agnostics.callbacks.callback import WatchedRun, Watcher
+    from agnostics.plugins.specs import hookimpl
+    from agnostics.types.dataset import Dataset
+    from agnostics.types.language import Language
+    from agnostics.types.reward import RewardPolicy
+    from agnostics.types.task import Comparison, Limits, Task, Test
+    from agnostics.types.verification import Verdict, Verification
 
 __all__ = [
     "Algorithm",
@@ -32,19 +32,19 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Algorithm": "algorithm",
-    "Comparison": "task",
-    "Dataset": "dataset",
-    "Language": "language",
-    "Limits": "task",
-    "RewardPolicy": "reward",
-    "Task": "task",
-    "Test": "task",
-    "Verdict": "verification",
-    "Verification": "verification",
-    "WatchedRun": "watcher",
-    "Watcher": "watcher",
-    "hookimpl": "hookspecs",
+    "Algorithm": "algorithms.algorithm",
+    "Comparison": "types.task",
+    "Dataset": "types.dataset",
+    "Language": "types.language",
+    "Limits": "types.task",
+    "RewardPolicy": "types.reward",
+    "Task": "types.task",
+    "Test": "types.task",
+    "Verdict": "types.verification",
+    "Verification": "types.verification",
+    "WatchedRun": "callbacks.callback",
+    "Watcher": "callbacks.callback",
+    "hookimpl": "plugins.specs",
 }
 
 

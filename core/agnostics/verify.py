@@ -11,13 +11,13 @@ from typing import Self, TypeVar
 
 from msgspec.structs import replace
 
-from agnostics.errors import unknown
-from agnostics.language import Language
-from agnostics.sandbox.jobs import Judged, checker_job, compile_result, encoded, job_for, result_of
+from agnostics.sandbox.factory import open_pool
+from agnostics.sandbox.job_codec import Judged, checker_job, compile_result, encoded, job_for, result_of
 from agnostics.sandbox.protocol import Answer, Outcome
-from agnostics.sandbox.select import open_pool
-from agnostics.task import Checker, Task
-from agnostics.verification import TestResult, Verdict, Verification, overall
+from agnostics.types.errors import unknown
+from agnostics.types.language import Language
+from agnostics.types.task import Checker, Task
+from agnostics.types.verification import TestResult, Verdict, Verification, overall
 
 T = TypeVar("T")
 
@@ -201,8 +201,8 @@ class _Request:
 
 def _judged(task: Task, result: TestResult) -> TestResult:
     """The result of a test, where what was printed beside the exit status counts as well."""
-    stitch, ended_well = task.stitch, result.verdict is Verdict.ACCEPTED
-    if stitch and ended_well and not stitch.passes(result.stdout, result.stderr):
+    prompt_format, ended_well = task.prompt_format, result.verdict is Verdict.ACCEPTED
+    if prompt_format and ended_well and not prompt_format.passes(result.stdout, result.stderr):
         return replace(result, verdict=Verdict.WRONG_ANSWER)
     return result
 

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agnostics.language import Language
 from agnostics.sandbox.pool import available_cores
-from agnostics.task import LimitOverrides, Task, Test
-from agnostics.verification import Verification
+from agnostics.types.language import Language
+from agnostics.types.task import LimitOverrides, Task, Test
+from agnostics.types.verification import Verification
 from agnostics.verify import Verifier
 
 PROGRAMS = Path(__file__).parent / "programs"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from agnostics.language import Language
-from agnostics.task import Task, Test
-from agnostics.verification import Verification
+from agnostics.types.language import Language
+from agnostics.types.task import Task, Test
+from agnostics.types.verification import Verification
 from agnostics.verify import Verifier
 
 Attack = Callable[..., Verification]

@@ -6,8 +6,8 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
-from agnostics.language import Language
-from agnostics.task import LimitOverrides, Task, Test
+from agnostics.types.language import Language
+from agnostics.types.task import LimitOverrides, Task, Test
 from agnostics.verify import Verifier
 
 PROGRAMS = 1000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from agnostics.verification import Verification
+from agnostics.types.verification import Verification
 
 Attack = Callable[..., Verification]
 

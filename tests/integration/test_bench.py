@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from agnostics.bench import latency, measure, store_steps
 from agnostics.cli import call
+from agnostics_benchmarks import latency, measure, store_steps
 
 pytestmark = pytest.mark.slow
 

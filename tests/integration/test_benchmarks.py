@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 from agnostics import cli
-from agnostics.errors import UsageError
-from agnostics.host import load_host
-from agnostics.language import Language
+from agnostics.plugins.manager import load_plugins
 from agnostics.train.config import RunConfig
-from agnostics.train.prepare import check_names
+from agnostics.train.setup import check_names
+from agnostics.types.errors import UsageError
+from agnostics.types.language import Language
 from agnostics.verify import Verifier
 from agnostics_datasets.humaneval import HumanEval
 from agnostics_datasets.mbpp import Mbpp
@@ -97,7 +97,7 @@ def test_verdicts_of_recorded_completions_agree_with_multipl_es_own_rules(
 def test_the_solutions_of_benchmarks_in_python_pass_and_wrong_ones_do_not(
     bubblewrap: Verifier, dataset: Any, source: str, solution: str, wrong: str
 ) -> None:
-    python = load_host().language("python")
+    python = load_plugins().language("python")
     rows = [row for _, row in dataset.rows("test", str(DATA / source))]
     tasks = list(dataset.tasks("test", source=str(DATA / source)))[::25]
     key = "task_id"
@@ -120,7 +120,7 @@ def test_an_answer_to_mceval_stands_between_its_imports_and_its_tests(bubblewrap
     path = tmp_path / "Python.jsonl"
     path.write_text(json.dumps(record) + "\n")
     (task,) = McEval().tasks("test", source=str(path))
-    python = load_host().language("python")
+    python = load_plugins().language("python")
     assert (python.prompt_for(task), task.difficulty) == ("Write a Python function `total`.", "easy")
     for body, accepted in (("return sum(numbers)", True), ("return 0", False)):
         answer = f"Sure:\n```python\ndef total(numbers: List[int]) -> int:\n    {body}\n```"
@@ -169,7 +169,7 @@ def test_answers_to_mceval_in_other_languages_are_judged_as_it_does(
     path.write_text(json.dumps(record) + "\n")
     (task,) = McEval().tasks("test", source=str(path))
     tcl = Language(name="tcl", prompt="", filename="snippet.tcl", execute="tclsh snippet.tcl")
-    language = tcl if name == "Tcl" else load_host().language({"Perl": "perl-multipl-e", "Fortran": "fortran"}[name])
+    language = tcl if name == "Tcl" else load_plugins().language({"Perl": "perl-multipl-e", "Fortran": "fortran"}[name])
     for answer, accepted in ((block, True), (block.replace("+ 1", "+ 2"), False)):
         program = language.program_for(task, f"So:\n```{name.lower()}\n{answer}\n```")
         assert bubblewrap.verify(language, program, task).accepted is accepted, program
@@ -179,7 +179,7 @@ def test_answers_to_mceval_in_other_languages_are_judged_as_it_does(
 def test_training_on_a_benchmark_is_refused_with_the_reason(name: str) -> None:
     refusal = rf"data set '{name}' is for evaluation only \(.+\): training on it is not allowed"
     with pytest.raises(UsageError, match=refusal):
-        check_names(RunConfig(dataset=f"{name}:anything.jsonl"), load_host())
+        check_names(RunConfig(dataset=f"{name}:anything.jsonl"), load_plugins())
 
 
 PERL = {
@@ -222,7 +222,7 @@ def test_perl_is_judged_by_what_it_prints_too(bubblewrap: Verifier, tmp_path: Pa
     path = tmp_path / "humaneval-pl.jsonl"
     path.write_text(json.dumps(PERL) + "\n")
     (task,) = MultiplE().tasks("test", source=str(path))
-    perl = load_host().language("perl-multipl-e")
+    perl = load_plugins().language("perl-multipl-e")
     for completion, passes in PERL_COMPLETIONS.items():
         program = perl.program_for(task, completion)
         assert program is not None

@@ -15,11 +15,11 @@ from urllib.parse import quote
 
 import pytest
 import yaml
-from agnostics.language import Language
 from agnostics.store import CompletionRecord, Store, compressed, version
 from agnostics.store import datasette as shipped
 from agnostics.store.schema import metadata as schema
-from agnostics.verification import TestResult, Verdict
+from agnostics.types.language import Language
+from agnostics.types.verification import TestResult, Verdict
 from msgspec.structs import replace
 
 FOLDER = Path(shipped.__path__[0])

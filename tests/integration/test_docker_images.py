@@ -10,11 +10,11 @@ from pathlib import Path
 
 import docker
 import pytest
-from agnostics.errors import MissingRequirement
-from agnostics.language import Container, Fallback, Install, Language
-from agnostics.sandbox.base_image import Bases, fetch_base, local_base
-from agnostics.sandbox.engine import connect
-from agnostics.sandbox.images import bases_of, built_image, ensure_image, image_base, rebuild_image
+from agnostics.sandbox.docker_client import connect
+from agnostics.sandbox.images.base_image import Bases, fetch_base, local_base
+from agnostics.sandbox.images.language_image import bases_of, built_image, ensure_image, image_base, rebuild_image
+from agnostics.types.errors import MissingRequirement
+from agnostics.types.language import Container, Fallback, Install, Language
 
 
 @pytest.fixture(scope="module")
@@ -60,9 +60,9 @@ def test_changed_install_makes_another_image(engine: docker.DockerClient, langua
 
 MAKER = """
 import sys
-from agnostics.language import Language
-from agnostics.sandbox.engine import connect
-from agnostics.sandbox.images import ensure_image
+from agnostics.types.language import Language
+from agnostics.sandbox.docker_client import connect
+from agnostics.sandbox.images.language_image import ensure_image
 language = Language.model_validate_json(sys.argv[1])
 lines = []
 print(ensure_image(connect(), language, lines.append), len(lines))

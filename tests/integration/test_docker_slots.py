@@ -9,12 +9,12 @@ from collections.abc import Iterator
 
 import docker
 import pytest
-from agnostics.host import load_host
-from agnostics.language import Language
-from agnostics.sandbox.docker import DockerBackend, DockerSlot
+from agnostics.plugins.manager import load_plugins
+from agnostics.sandbox.backends.docker import DockerBackend, DockerSlot
 from agnostics.sandbox.owner import current_owner
 from agnostics.sandbox.protocol import Job, Outcome, decode, encode, split
-from agnostics.verification import Verdict
+from agnostics.types.language import Language
+from agnostics.types.verification import Verdict
 from docker.errors import NotFound
 
 
@@ -27,7 +27,7 @@ def backend() -> Iterator[DockerBackend]:
 
 @pytest.fixture(scope="module")
 def lua() -> Language:
-    return load_host().language("lua")
+    return load_plugins().language("lua")
 
 
 @pytest.fixture
@@ -170,9 +170,9 @@ def test_killed_container_closes_the_connection(slot: DockerSlot, engine: docker
 
 OWNER = """
 import sys
-from agnostics.host import load_host
-from agnostics.sandbox.docker import DockerBackend
-slot = DockerBackend().start(load_host().language("lua"))
+from agnostics.plugins.manager import load_plugins
+from agnostics.sandbox.backends.docker import DockerBackend
+slot = DockerBackend().start(load_plugins().language("lua"))
 print("started", flush=True)
 sys.stdin.read()
 """

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import docker
 import pytest
-from agnostics.language import Language
-from agnostics.sandbox.engine import connect
-from agnostics.sandbox.images import ensure_image
-from agnostics.task import LimitOverrides, Task, Test
+from agnostics.sandbox.docker_client import connect
+from agnostics.sandbox.images.language_image import ensure_image
+from agnostics.types.language import Language
+from agnostics.types.task import LimitOverrides, Task, Test
 from agnostics.verify import Verifier
 from docker.models.containers import Container
 

@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from agnostics.errors import MissingRequirement
-from agnostics.host import load_host
-from agnostics.language import Language
-from agnostics.task import Task, Test
+from agnostics.plugins.manager import load_plugins
+from agnostics.types.errors import MissingRequirement
+from agnostics.types.language import Language
+from agnostics.types.task import Task, Test
 from agnostics.verify import Verifier
 from agnostics_lang_esolangs.interpreter import INTERPRETERS, EsoLanguage, interpreter_path
 
@@ -48,7 +48,7 @@ def test_a_person_is_told_what_is_wrong(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def esolangs() -> dict[str, Language]:
-    return {name: made for name, made in load_host().languages().items() if isinstance(made, EsoLanguage)}
+    return {name: made for name, made in load_plugins().languages().items() if isinstance(made, EsoLanguage)}
 
 
 def test_every_language_is_there_and_those_that_differ_in_their_standard_dialect(esolangs: dict[str, Language]) -> None:
@@ -86,7 +86,7 @@ def test_verdicts_of_the_sandbox(mode: str, esolangs: dict[str, Language]) -> No
 
 def test_an_answer_of_white_space_is_a_program_in_whitespace_and_nowhere_else() -> None:
     answer = "The end:\n```whitespace\n\n\n\n```\n"
-    whitespace, brainfuck = load_host().language("whitespace"), load_host().language("brainfuck")
+    whitespace, brainfuck = load_plugins().language("whitespace"), load_plugins().language("brainfuck")
     assert (whitespace.program_in(answer), brainfuck.program_in(answer)) == ("\n\n\n", None)
     task = Task(id="end", tests=(Test(input="", output=""),))
     with Verifier("bubblewrap", 1) as verifier:

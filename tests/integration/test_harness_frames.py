@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from agnostics.sandbox import protocol
-from agnostics.sandbox.binary import harness_path
+from agnostics.sandbox.harness_binary import harness_path
 from agnostics.sandbox.protocol import MAX_FRAME, MODES, Answer, Job
 
 CORE = Path(protocol.__file__).parents[1]

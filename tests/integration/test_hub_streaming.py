@@ -14,16 +14,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agnostics.dataset import Hub
+from agnostics.types.dataset import HubSource
 from agnostics_datasets.apps import Apps
 from agnostics_datasets.code_contests import CodeContests
 from agnostics_datasets.codeforces import CodeforcesFromSource
 
 READ = """
 import json, sys
-from agnostics.host import load_host
+from agnostics.plugins.manager import load_plugins
 for name in sys.argv[1:]:
-    print(json.dumps([task.id for task in load_host().dataset(name)[0].tasks("train")]))
+    print(json.dumps([task.id for task in load_plugins().dataset(name)[0].tasks("train")]))
 """
 TWO_CONFIGURATIONS = """---
 configs:
@@ -97,7 +97,7 @@ def hub(tmp_path: Path) -> Iterator[tuple[str, list[str]]]:
     """The address of a hub with three repositories, and what it was asked."""
     fill(tmp_path)
     asked: list[str] = []
-    handler = type("Hub", (Repositories,), {"root": tmp_path, "asked": asked})
+    handler = type("HubSource", (Repositories,), {"root": tmp_path, "asked": asked})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
@@ -153,7 +153,7 @@ def test_records_stream_from_the_hub_at_the_pinned_commit(hub: tuple[str, list[s
         ["ag-codeforces-x/1/A"],
     ]
     for place in (CodeContests.hub, Apps.hub, CodeforcesFromSource.hub):
-        assert isinstance(place, Hub)
+        assert isinstance(place, HubSource)
         parts = [line for line in asked if f"/{place.repository}/resolve/" in line and "bytes=" in line]
         assert parts
         assert all(f"/resolve/{place.revision}/" in line for line in parts)

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from agnostics.host import load_host
-from agnostics.language import Language
-from agnostics.task import Task
+from agnostics.plugins.manager import load_plugins
+from agnostics.types.language import Language
+from agnostics.types.task import Task
 from agnostics.verify import Verifier
 from agnostics_datasets.kattis import Kattis
 
@@ -89,7 +89,7 @@ WRONG = {
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Verifier]:
     """A sandbox with the language of validators."""
-    language = load_host().language("kattis-validator")
+    language = load_plugins().language("kattis-validator")
     with Verifier("bubblewrap", 1, languages={language.name: language}) as made:
         yield made
 

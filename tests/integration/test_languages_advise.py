@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agnostics.host import load_host
-from agnostics.language import Language
+from agnostics.plugins.manager import load_plugins
 from agnostics.store import CompletionRecord, Store
-from agnostics.verification import CompileResult, Difference, TestResult, Verdict
+from agnostics.types.language import Language
+from agnostics.types.verification import CompileResult, Difference, TestResult, Verdict
 from command_line import Agn, Answer
 from msgspec.structs import replace
 
@@ -177,7 +177,7 @@ def test_programs_of_a_run_become_a_language_file_with_advice(
     assert "held out" not in question
     assert "print(42)" not in question
     assert server.keys == [f"Bearer {KEY}"]
-    advised, pack = load_host().language("lua-advised.yaml"), load_host().language("lua")
+    advised, pack = load_plugins().language("lua-advised.yaml"), load_plugins().language("lua")
     assert advised.prompt.startswith(f"{pack.prompt.strip()}\n\nSome advice:\n- {TWELVE[0]}\n- {TWELVE[1]}")
     changed = {"prompt", "reference", "contract"}
     assert advised.model_dump(exclude=changed) == pack.model_dump(exclude=changed)
@@ -231,7 +231,7 @@ def test_an_answer_cannot_change_more_than_the_prompt(advise: Agn, server: Serve
     server.answers = [_said("\n".join(f"{i}. {item}" for i, item in enumerate(items, 1)) + "\n\nexecute: rm -rf /\n")]
     answer = advise(*faulty)
     assert answer.returncode == 0
-    advised, pack = load_host().language("lua-advised.yaml"), load_host().language("lua")
+    advised, pack = load_plugins().language("lua-advised.yaml"), load_plugins().language("lua")
     assert (advised.execute, advised.install, advised.filename) == (pack.execute, pack.install, pack.filename)
     added = advised.prompt.partition("Some advice:\n")[2].strip("\n").split("\n")
     assert all(line.startswith("- ") and line.isprintable() for line in added)
@@ -248,7 +248,7 @@ def test_a_file_that_is_there_is_kept_unless_forced(advise: Agn, server: Server,
     assert "lua-advised.yaml: already there" in answer.complaint
     assert Path("lua-advised.yaml").read_text() == "mine"
     assert advise(*faulty, "--force").returncode == 0
-    assert load_host().language("lua-advised.yaml").name == "lua"
+    assert load_plugins().language("lua-advised.yaml").name == "lua"
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from agnostics.language import Language
 from agnostics.store import CompletionRecord, Store, default_url
-from agnostics.task import Task, Test
-from agnostics.verification import TestResult, Verdict
+from agnostics.types.language import Language
+from agnostics.types.task import Task, Test
+from agnostics.types.verification import TestResult, Verdict
 from msgspec.structs import replace
 from nbclient import NotebookClient
 

@@ -10,18 +10,20 @@ from pathlib import Path
 import pytest
 import yaml
 from agnostics.cli import call
-from agnostics.host import load_host
-from agnostics.language import Language
+from agnostics.plugins.manager import load_plugins
+from agnostics.sandbox.docker_client import connect
 from agnostics.sandbox.doctor import missing_tools
-from agnostics.sandbox.engine import connect
-from agnostics.sandbox.images import built_image
+from agnostics.sandbox.images.language_image import built_image
 from agnostics.testing.contract import CASES, CONTRACT, contract_cases
 from agnostics.testing.languages import check_language
+from agnostics.types.language import Language
 from agnostics.verify import Verifier
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = sorted(path.name for path in (ROOT / "plugins").glob("lang-*"))
-LANGUAGES = sorted(name for name in load_host().languages() if load_host().origin(name).startswith("agnostics-lang-"))
+LANGUAGES = sorted(
+    name for name in load_plugins().languages() if load_plugins().origin(name).startswith("agnostics-lang-")
+)
 """What the packs in `plugins/` provide, whatever there is."""
 NO_IMAGE, NO_TOOLCHAIN = {"r"}, {"julia"}
 """The image of R takes six gigabytes, and Debian 12 has no Julia; any other must run in both modes."""
@@ -55,41 +57,41 @@ def with_references(language: Language, count: int) -> Language:
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_every_folder_of_plugins_provides_a_language(folder: str) -> None:
     """None is left out below: a pack that is not installed, or fails, provides nothing."""
-    assert any(load_host().origin(name).startswith(f"agnostics-{folder} ") for name in LANGUAGES)
+    assert any(load_plugins().origin(name).startswith(f"agnostics-{folder} ") for name in LANGUAGES)
 
 
 @pytest.mark.parametrize("mode", ["docker", "bubblewrap"])
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_every_language_keeps_the_contract(name: str, mode: str, verifier: Callable[[str], Verifier]) -> None:
-    host = load_host()
-    language = with_references(host.language(name), 15)
+    plugins = load_plugins()
+    language = with_references(plugins.language(name), 15)
     skip_unless_here(language, mode)
-    claims = list(check_language(language, host.dataset("starter")[0].tasks("test"), verifier(mode)))
+    claims = list(check_language(language, plugins.dataset("starter")[0].tasks("test"), verifier(mode)))
     assert len(claims) > len(CASES)
     assert [f"{claim.text}: {claim.found}" for claim in claims if not claim.holds] == []
 
 
 def test_contract_catches_a_pack_whose_program_is_wrong(verifier: Callable[[str], Verifier]) -> None:
-    host = load_host()
-    lua = host.language("lua")
+    plugins = load_plugins()
+    lua = plugins.language("lua")
     kind = sorted(lua.reference)[0]
     wrong = lua.model_copy(update={"reference": {kind: "print('certainly wrong')"}})
-    claims = list(check_language(wrong, host.dataset("starter")[0].tasks("test"), verifier("bubblewrap")))
+    claims = list(check_language(wrong, plugins.dataset("starter")[0].tasks("test"), verifier("bubblewrap")))
     (broken,) = [claim for claim in claims if not claim.holds]
     assert broken.text == f"the right program for {kind} is accepted"
     assert "certainly" in broken.found
 
 
 def test_contract_catches_a_pack_that_accepts_anything(verifier: Callable[[str], Verifier]) -> None:
-    host = load_host()
-    lua = host.language("lua")
+    plugins = load_plugins()
+    lua = plugins.language("lua")
     deaf = lua.model_copy(update={"execute": "true"})
-    claims = list(check_language(deaf, host.dataset("starter")[0].tasks("test"), verifier("bubblewrap")))
+    claims = list(check_language(deaf, plugins.dataset("starter")[0].tasks("test"), verifier("bubblewrap")))
     assert not all(claim.holds for claim in claims)
 
 
 def test_contract_catches_a_pack_without_its_programs(verifier: Callable[[str], Verifier]) -> None:
-    empty = load_host().language("lua").model_copy(update={"reference": {}, "contract": {}})
+    empty = load_plugins().language("lua").model_copy(update={"reference": {}, "contract": {}})
     claims = list(check_language(empty, [], verifier("bubblewrap")))
     broken = {claim.text.partition(":")[0] for claim in claims if not claim.holds}
     assert broken == {*CONTRACT, "no trace"}
@@ -98,7 +100,7 @@ def test_contract_catches_a_pack_without_its_programs(verifier: Callable[[str], 
 
 def test_contract_catches_a_language_that_leaves_something(verifier: Callable[[str], Verifier]) -> None:
     """The listing that looks for traces sees a file in the work folder and one in the scratch folder."""
-    lua = load_host().language("lua")
+    lua = load_plugins().language("lua")
     traces = contract_cases(lua, ("no trace",))
     (_, listing, *_) = traces
     assert listing.program
@@ -123,7 +125,7 @@ def test_what_show_prints_is_a_language_file(name: str, capsys: pytest.CaptureFi
     assert call(["languages", "show", name]) == 0
     path = tmp_path / "copy.yaml"
     path.write_text(capsys.readouterr().out)
-    language = load_host().language(name)
+    language = load_plugins().language(name)
     assert Language.from_yaml(path) == Language(**language.model_dump(exclude={"reference", "contract"}))
     assert yaml.safe_load(path.read_text())["prompt"] == language.prompt
 
@@ -142,7 +144,7 @@ def test_check_counts_right_programs_that_are_refused_and_cheats_that_are_not(
 ) -> None:
     assert call(["languages", "check", "lua", "--sandbox", "bubblewrap", "--json"]) == 0
     (lua,) = json.loads(capsys.readouterr().out)["languages"]
-    assert lua["right"] == len(load_host().language("lua").reference)
+    assert lua["right"] == len(load_plugins().language("lua").reference)
     assert lua["cheats"] > 4 * lua["right"]
     assert (lua["false_negatives"], lua["false_positives"], lua["failed"]) == (0, 0, [])
     assert call(["languages", "check", "lua", "--sandbox", "bubblewrap"]) == 0

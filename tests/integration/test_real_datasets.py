@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agnostics.host import load_host
-from agnostics.language import Language
-from agnostics.task import Task
+from agnostics.plugins.manager import load_plugins
+from agnostics.types.language import Language
+from agnostics.types.task import Task
 from agnostics.verify import Verifier
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
@@ -249,7 +249,7 @@ def test_real_records_become_tasks_that_tell_right_from_wrong(
 ) -> None:
     split, build, count, tests, example, right, wrong = CASES[name]
     found: dict[str, Task] = {}
-    for task in load_host().dataset(name)[0].tasks(split, source=str(build(tmp_path))):
+    for task in load_plugins().dataset(name)[0].tasks(split, source=str(build(tmp_path))):
         found[task.id] = task
     assert (len(found), sum(len(task.tests) for task in found.values())) == (count, tests)
     assert found[example].statement

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from agnostics.errors import AgnosticsError
-from agnostics.language import Language
 from agnostics.store import CompletionRecord, Recorder, Store
 from agnostics.store.database import reading
-from agnostics.verification import CompileResult, Difference, TestResult, Verdict
+from agnostics.types.errors import AgnosticsError
+from agnostics.types.language import Language
+from agnostics.types.verification import CompileResult, Difference, TestResult, Verdict
 from msgspec.structs import replace
 from sqlalchemy import text
 
@@ -99,7 +99,7 @@ def _record(recorder: Recorder, given: list[CompletionRecord]) -> None:
 def test_tasks_are_known_again_after_more_of_them_than_are_remembered(
     tmp_path: Path, lua: Language, record: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agnostics.store.handover._REMEMBERED", 3)
+    monkeypatch.setattr("agnostics.store.writer.wire._REMEMBERED", 3)
     plain = record()
     tasks = [plain.task.model_copy(update={"id": f"task-{number}"}) for number in range(50)]
     with Store.open(str(tmp_path / "results.db")) as store:
@@ -133,7 +133,7 @@ def test_a_process_that_does_not_answer_is_given_up(
     tmp_path: Path, lua: Language, record: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("agnostics.store.recorder.STALL_SECONDS", 0.3)
-    monkeypatch.setattr("agnostics.store.committing_process.EXIT_SECONDS", 0.3)
+    monkeypatch.setattr("agnostics.store.writer.process.EXIT_SECONDS", 0.3)
     with Store.open(str(tmp_path / "results.db")) as store:
         run = _start(store, lua)
         with pytest.raises(AgnosticsError, match=r"no answer for 0 s$"):
@@ -171,5 +171,5 @@ def test_a_trainer_that_ends_takes_its_writer_with_it(tmp_path: Path, lua: Langu
 def _writers_of(process: int) -> Iterator[int]:
     """The children of `process` that commit."""
     for child in map(int, Path(f"/proc/{process}/task/{process}/children").read_text().split()):
-        if b"agnostics.store.committing_main" in Path(f"/proc/{child}/cmdline").read_bytes():
+        if b"agnostics.store.writer.main" in Path(f"/proc/{child}/cmdline").read_bytes():
             yield child

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from itertools import islice
 
 import pytest
-from agnostics.errors import MissingRequirement
-from agnostics.host import load_host
-from agnostics.language import Language
-from agnostics.task import LimitOverrides, Task
+from agnostics.plugins.manager import load_plugins
+from agnostics.types.errors import MissingRequirement
+from agnostics.types.language import Language
+from agnostics.types.task import LimitOverrides, Task
 from agnostics.verify import Verifier
 from agnostics_datasets.starter import KINDS, Starter
 
@@ -44,7 +44,7 @@ def _complaints(language: Language, tasks: list[Task], verifier: Verifier) -> li
 
 @pytest.mark.parametrize("name", ALL)
 def test_every_kind_has_a_program_that_uses_just_its_parameters(name: str) -> None:
-    reference = load_host().language(name).reference
+    reference = load_plugins().language(name).reference
     assert set(reference) == set(KINDS)
     for kind, program in reference.items():
         assert set(re.findall(r"@(\w+)@", program)) == set(KINDS[kind].parameters), kind
@@ -54,7 +54,7 @@ def test_every_kind_has_a_program_that_uses_just_its_parameters(name: str) -> No
 @pytest.mark.parametrize("name", THOROUGH)
 def test_references_are_accepted(name: str, held_out: dict[str, list[Task]], bubblewrap: Verifier) -> None:
     tasks = [task for of_kind in held_out.values() for task in of_kind[: THOROUGH[name]]]
-    assert _complaints(load_host().language(name), tasks, bubblewrap) == []
+    assert _complaints(load_plugins().language(name), tasks, bubblewrap) == []
 
 
 @pytest.mark.slow
@@ -68,6 +68,6 @@ def test_references_of_languages_that_start_slowly_are_accepted_where_they_run(
         for of_kind in held_out.values()
     ]
     try:
-        assert _complaints(load_host().language(name), tasks, bubblewrap) == []
+        assert _complaints(load_plugins().language(name), tasks, bubblewrap) == []
     except MissingRequirement as error:
         pytest.skip(str(error))

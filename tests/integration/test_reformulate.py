@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 from agnostics import cli
-from agnostics.curation.problem import Problem
-from agnostics.curation.readers import problems_in
-from agnostics.curation.solver import written
-from agnostics.host import load_host
+from agnostics.plugins.manager import load_plugins
+from agnostics.task_prep.loaders import problems_in
+from agnostics.task_prep.problem import Problem
+from agnostics.task_prep.reference_runner import written
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 AGN = [sys.executable, "-c", "from agnostics.cli import main; main()"]
@@ -96,7 +96,7 @@ def test_good_answers_become_tasks_that_a_run_can_take(reformulate: Reformulate)
     assert (status, told["kept"], told["rejected"]) == (0, 3, {}), reformulate.rejected
     assert (told["requests"], told["prompt_tokens"], told["completion_tokens"]) == (3, 300, 30)
     assert said.splitlines()[-1] == "cost: 3 requests, 300 prompt tokens, 30 completion tokens"
-    dataset, source = load_host().dataset("tasks.jsonl")
+    dataset, source = load_plugins().dataset("tasks.jsonl")
     tasks = list(dataset.tasks("train", source=source))
     assert [(task.id, len(task.tests), task.compare.mode) for task in tasks] == [
         *(("mbpp/1", 1, "tokens"), ("mbpp/2", 2, "floats"), ("mbpp/3", 2, "tokens")),

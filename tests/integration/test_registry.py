@@ -14,10 +14,10 @@ from pathlib import Path
 import docker
 import pytest
 from agnostics import cli
-from agnostics.language import Container, Language
-from agnostics.sandbox.base_image import fetch_base, local_base
-from agnostics.sandbox.engine import connect
-from agnostics.task import Task, Test
+from agnostics.sandbox.docker_client import connect
+from agnostics.sandbox.images.base_image import fetch_base, local_base
+from agnostics.types.language import Container, Language
+from agnostics.types.task import Task, Test
 from agnostics.verify import Verifier
 from docker.errors import ImageNotFound
 

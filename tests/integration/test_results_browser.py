@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
-from agnostics.language import Language
 from agnostics.store import CompletionRecord, Recorder, Store
 from agnostics.store.reader import Reader
-from agnostics.task import Task, Test
-from agnostics.verification import CompileResult, Difference, TestResult, Verdict
+from agnostics.types.language import Language
+from agnostics.types.task import Task, Test
+from agnostics.types.verification import CompileResult, Difference, TestResult, Verdict
 from agnostics.web.server import Site
 from msgspec.structs import replace
 

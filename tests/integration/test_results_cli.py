@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 from agnostics import cli
-from agnostics.language import Language
 from agnostics.store import CompletionRecord, Store
 from agnostics.store.database import without_password
-from agnostics.verification import Verdict
+from agnostics.types.language import Language
+from agnostics.types.verification import Verdict
 from msgspec.structs import replace
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "results-database.md").read_text()
@@ -251,7 +251,7 @@ def test_plots_are_written_and_named(agn: Agn, filled: tuple[str, str], tmp_path
 def test_plots_without_matplotlib_say_what_to_install(
     agn: Agn, filled: tuple[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.delitem(sys.modules, "agnostics.evaluate.plots", raising=False)
+    monkeypatch.delitem(sys.modules, "agnostics.analysis.plots", raising=False)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     answer = agn("results", "plot", "last", "--out", str(tmp_path / "plots"), "--store", filled[0])
     assert (answer.returncode, answer.stdout) == (3, "")

@@ -11,14 +11,14 @@ from urllib.parse import urljoin
 
 import pytest
 from agnostics import cli
-from agnostics.language import Language
 from agnostics.store import CompletionRecord, Store
-from agnostics.store.pages import search
 from agnostics.store.reader import Reader, TooSlow
-from agnostics.task import Task, Test
-from agnostics.verification import CompileResult, Difference, TestResult, Verdict
+from agnostics.types.language import Language
+from agnostics.types.task import Task, Test
+from agnostics.types.verification import CompileResult, Difference, TestResult, Verdict
 from agnostics.web.app import application
-from agnostics.web.guard import HEADERS
+from agnostics.web.auth import HEADERS
+from agnostics.web.queries import search
 from agnostics.web.server import Site
 from msgspec.structs import replace
 from sqlalchemy import text
@@ -33,7 +33,7 @@ STEPS, GROUPS, TASKS = 60, 2, 60
 def runs(database: str, lua: Language, record: Callable[..., CompletionRecord]) -> tuple[str, str, str]:
     """A database with a run of 60 steps and one whose every text is hostile: its URL and their ids."""
     with Store.open(database) as store:
-        config = {"train": {"max_staleness": 0}}
+        config = {"train": {"max_off_policy_steps": 0}}
         plain, hostile = (
             store.start_run(kind="train", config=made, language=lua, model=model, dataset="starter", seed=0)
             for model, made in (("small", config), (HOSTILE, {"model": HOSTILE}))

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 from agnostics import cli
-from agnostics.errors import AgnosticsError
-from agnostics.language import Language
 from agnostics.store import CompletionRecord, Store, schema
 from agnostics.store.database import reading
-from agnostics.store.pruning import prune
-from agnostics.verification import Verdict
+from agnostics.store.prune import prune
+from agnostics.types.errors import AgnosticsError
+from agnostics.types.language import Language
+from agnostics.types.verification import Verdict
 from sqlalchemy import Engine, func, select, text
 
 Make = Callable[..., CompletionRecord]

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from agnostics.errors import AgnosticsError, MissingRequirement
-from agnostics.language import Language
-from agnostics.task import LimitOverrides, Task, Test
+from agnostics.types.errors import AgnosticsError, MissingRequirement
+from agnostics.types.language import Language
+from agnostics.types.task import LimitOverrides, Task, Test
 from agnostics.verify import Verifier
 
 NAP = "require('ffi').cdef('int usleep(unsigned);') require('ffi').C.usleep(%d) print(42)"
@@ -115,8 +115,8 @@ def test_closing_answers_everyone_who_waits(own: Verifier, languages: dict[str, 
 CLIENT = """
 import sys, time
 from pathlib import Path
-from agnostics.language import Language
-from agnostics.task import Task, Test
+from agnostics.types.language import Language
+from agnostics.types.task import Task, Test
 from agnostics.verify import Verifier
 lua = Language(name="lua", prompt="", filename="a.lua", execute="luajit a.lua")
 verifier = Verifier("bubblewrap", 1)

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import agnostics
 import pytest
-from agnostics.errors import UsageError
-from agnostics.language import Language
 from agnostics.sandbox.modes import choose_backend
-from agnostics.task import LimitOverrides, Task, Test
+from agnostics.types.errors import UsageError
+from agnostics.types.language import Language
+from agnostics.types.task import LimitOverrides, Task, Test
 from agnostics.verify import Verifier
 
 TASK = Task(id="t", tests=(Test(input="41", output="42"),) * 2, limits=LimitOverrides(run_s=0.5))
@@ -45,9 +45,9 @@ def test_process_mode_works_when_asked_for_and_warns(
 
 ORDINARY = """
 import os, sys
-from agnostics.language import Language
+from agnostics.types.language import Language
 from agnostics.sandbox import bubblewrap
-from agnostics.task import LimitOverrides, Task, Test
+from agnostics.types.task import LimitOverrides, Task, Test
 from agnostics.verify import Verifier
 os.setgid(65534), os.setuid(65534)
 lua = Language(name="lua", prompt="", filename="a.lua", execute="luajit a.lua")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from concurrent.futures import Future
 
 import pytest
-from agnostics.language import Language
-from agnostics.task import LimitOverrides, Task, Test
-from agnostics.verification import Verification
+from agnostics.types.language import Language
+from agnostics.types.task import LimitOverrides, Task, Test
+from agnostics.types.verification import Verification
 from agnostics.verify import Verifier
 
 NOW_C = """
@@ -58,7 +58,7 @@ def test_who_computed_for_the_whole_limit_is_not_run_again(mode: str, languages:
 def test_work_that_keeps_coming_is_held_back_for_a_suspect_at_last(
     languages: dict[str, Language], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agnostics.sandbox.suspects.PATIENCE_S", 0.5)
+    monkeypatch.setattr("agnostics.sandbox.timeout_retry.PATIENCE_S", 0.5)
     with Verifier("bubblewrap", 1) as verifier:
         sleeper = verifier.submit(languages["c"], SLEEPER, ANY)
         behind = [verifier.submit(languages["c"], WORKER, ANY) for _ in range(40)]

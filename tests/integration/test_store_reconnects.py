@@ -10,11 +10,11 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
-from agnostics.bench.postgres import Server, postgres_server
-from agnostics.errors import AgnosticsError, MissingRequirement
-from agnostics.language import Language
 from agnostics.store import CompletionRecord, Recorder, Store
 from agnostics.store.database import reading
+from agnostics.types.errors import AgnosticsError, MissingRequirement
+from agnostics.types.language import Language
+from agnostics_benchmarks.postgres import Server, postgres_server
 from sqlalchemy import Connection, event, text
 
 Make = Callable[..., CompletionRecord]
@@ -124,7 +124,7 @@ def test_a_server_that_is_killed_before_a_commit_gives_no_number_twice(
 def test_a_server_that_stays_away_is_one_clear_line_and_the_run_can_be_resumed(
     server: Server, lua: Language, record: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agnostics.store.committer.RETRY_SECONDS", 0.5)
+    monkeypatch.setattr("agnostics.store.writer.commit.RETRY_SECONDS", 0.5)
     with Store.open(server.url) as store:
         run = _start(store, lua)
         with pytest.raises(AgnosticsError, match=r"^results database postgresql.*; given up after 0.5 s$") as caught:
@@ -174,7 +174,7 @@ def test_a_file_that_another_process_has_locked_is_waited_for(
 def test_a_file_that_stays_locked_is_one_clear_line(
     locked: Locked, record: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agnostics.store.committer.RETRY_SECONDS", 0.3)
+    monkeypatch.setattr("agnostics.store.writer.commit.RETRY_SECONDS", 0.3)
     store, run, _ = locked
     with (
         pytest.raises(

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from agnostics.language import Language
 from agnostics.store import CompletionRecord, Store
 from agnostics.store.database import reading
+from agnostics.types.language import Language
 from sqlalchemy import text
 
 Make = Callable[..., CompletionRecord]
@@ -20,11 +20,11 @@ Make = Callable[..., CompletionRecord]
 MANY = str(10**9)
 WRITER = """
 import sys
-from agnostics.errors import AgnosticsError
-from agnostics.language import Language
+from agnostics.types.errors import AgnosticsError
+from agnostics.types.language import Language
 from agnostics.store import CompletionRecord, Store
-from agnostics.task import Task, Test
-from agnostics.verification import TestResult, Verdict, Verification
+from agnostics.types.task import Task, Test
+from agnostics.types.verification import TestResult, Verdict, Verification
 
 lua = Language(name="lua", prompt="", filename="main.lua", execute="luajit main.lua")
 task = Task(id="t", tests=(Test(input="", output=""),))

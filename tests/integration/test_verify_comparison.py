@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from agnostics.errors import UsageError
-from agnostics.language import Language
-from agnostics.sandbox.jobs import Judged, checker_job
-from agnostics.task import Checker, Comparison, Task, Test
+from agnostics.sandbox.job_codec import Judged, checker_job
+from agnostics.types.errors import UsageError
+from agnostics.types.language import Language
+from agnostics.types.task import Checker, Comparison, Task, Test
 from agnostics.verify import Verifier
 
 ECHO = "io.write(io.read('*a'))"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import signal
 
 import pytest
-from agnostics.language import Language
-from agnostics.task import LimitOverrides, Task, Test
-from agnostics.verification import Verdict
+from agnostics.types.language import Language
+from agnostics.types.task import LimitOverrides, Task, Test
+from agnostics.types.verification import Verdict
 from agnostics.verify import Verifier
 
 TASK = Task(

@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from agnostics.language import Language
-from agnostics.task import LimitOverrides, Task, Test
+from agnostics.types.language import Language
+from agnostics.types.task import LimitOverrides, Task, Test
 from agnostics.verify import Verifier
 
 PERL = "prompt: Use Perl 5.\ninstall: apt-get install -y perl\nfilename: snippet.pl\nexecute: perl snippet.pl\n"
@@ -45,9 +45,9 @@ def test_a_language_of_a_few_lines_is_trained_on(name: str, starter_model: Path,
     (tmp_path / "tasks.jsonl").write_text("\n".join(map(json.dumps, sums)))
     settings = {
         "rollout.engine": "transformers",
-        "rollout.prompts": 2,
-        "rollout.group": 4,
-        "rollout.max_new_tokens": 48,
+        "rollout.prompts_per_step": 2,
+        "rollout.group_size": 4,
+        "rollout.max_completion_tokens": 48,
         "evaluation.tasks": 0,
         "output": tmp_path / "runs",
     }

@@ -9,19 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from agnostics.algorithm import Algorithm
+from agnostics.algorithms.algorithm import Algorithm
 from agnostics.algorithms.grpo import GRPO
 from agnostics.algorithms.gspo import GSPO
-from agnostics.train.batch import Example
 from agnostics.train.config import TrainConfig
+from agnostics.train.micro_batch import Example
 from agnostics.train.policy import Policy
-from agnostics.train.ranks import Ranks, joined
-from agnostics.trajectory import Segment, Trajectory
+from agnostics.types.rollout import Segment, Trajectory
+from agnostics.util.distributed import Ranks, joined
 
 RATE = 1e-4
 WIDE_GSPO = replace(GSPO, clip_low=0.5, clip_high=0.8)
-DIVERGING = replace(GRPO, kl=0.1)
-CORRECTED = replace(GRPO, correction_cap=2.0, kl=0.1)
+DIVERGING = replace(GRPO, kl_coef=0.1)
+CORRECTED = replace(GRPO, tis_cap=2.0, kl_coef=0.1)
 CASES: list[tuple[str, Algorithm, dict[str, Any]]] = [
     *(
         (f"{algorithm.name}, stage {stage}", algorithm, {"zero_stage": stage})
@@ -44,7 +44,7 @@ def main(folder: Path) -> None:
 
 def _updates(folder: Path, algorithm: Algorithm, settings: dict[str, Any], ranks: Ranks) -> dict[str, Any]:
     """Figures of four updates, the third on fewer examples than there are ranks, and the gap after them."""
-    reference = folder if algorithm.kl else None
+    reference = folder if algorithm.kl_coef else None
     config = TrainConfig(learning_rate=RATE, micro_batch_tokens=64, **settings)
     with Policy(folder, config, 0.7, algorithm, reference, ranks) as policy:
         examples = policy.anchored(_examples())
@@ -53,7 +53,7 @@ def _updates(folder: Path, algorithm: Algorithm, settings: dict[str, Any], ranks
         weights = torch.cat([weight.float().flatten() for _, weight in policy.weights()])
     return {
         "losses": [update.loss for update in stats],
-        "norms": [update.gradient_norm for update in stats],
+        "norms": [update.grad_norm for update in stats],
         "ratios": [update.ratio for update in stats],
         "clipped": [update.clipped for update in stats],
         "kl": [update.kl for update in stats],

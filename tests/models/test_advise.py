@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agnostics.host import load_host
-from agnostics.language import Language
+from agnostics.plugins.manager import load_plugins
 from agnostics.store import CompletionRecord, Store
-from agnostics.verification import Verdict
+from agnostics.types.language import Language
+from agnostics.types.verification import Verdict
 from command_line import Agn, Answer
 
 pytestmark = pytest.mark.slow
@@ -149,7 +149,7 @@ def test_what_a_real_server_advises_is_written_into_the_language(
 
 
 def _advice_in(path: str) -> list[str]:
-    return [line[2:] for line in load_host().language(path).prompt.splitlines() if line.startswith("- ")]
+    return [line[2:] for line in load_plugins().language(path).prompt.splitlines() if line.startswith("- ")]
 
 
 def _teach(model: Path, question: str, answer: str, folder: Path) -> None:

@@ -6,10 +6,10 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from agnostics.language import Language
-from agnostics.rollout.engine import EngineSettings, Sampling, open_engine
-from agnostics.train.attempts import open_workshop
-from agnostics.train.curriculum import ask
+from agnostics.inference.engine import EngineSettings, Sampling, open_engine
+from agnostics.rollout.collector import open_workshop
+from agnostics.rollout.task_sampler import ask
+from agnostics.types.language import Language
 from agnostics.verify import Verifier
 from agnostics_datasets.starter import Starter
 
@@ -25,13 +25,15 @@ def test_a_program_that_several_answers_of_a_group_hold_runs_once(
 
     tokenizer = AutoTokenizer.from_pretrained(starter_model)
     questions = [ask(tokenizer, languages["lua"], task) for task in islice(Starter().tasks("train"), 3)]
-    settings = EngineSettings(starter_model, (tokenizer.eos_token_id,), max_length=1024, max_running=24)
+    settings = EngineSettings(starter_model, (tokenizer.eos_token_id,), max_length=1024, max_num_seqs=24)
     with (
         Verifier("bubblewrap", 2) as verifier,
         open_engine("transformers", settings) as engine,
         open_workshop(engine, tokenizer, languages["lua"], verifier) as workshop,
     ):
-        groups = workshop.attempt(questions, SAMPLES, Sampling(temperature=0.5, max_new_tokens=96), "seed").groups
+        groups = workshop.attempt(
+            questions, SAMPLES, Sampling(temperature=0.5, max_completion_tokens=96), "seed"
+        ).groups
         spans, _ = workshop.timeline.close_window()
     run = [span for span in spans if span.track == "verification"]
     programs = [{attempt.verification.program for attempt in group} for group in groups]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from agnostics.bench import job, train
 from agnostics.cli import call
+from agnostics_benchmarks import job, train
 
 pytestmark = pytest.mark.slow
 

@@ -10,14 +10,14 @@ from random import Random
 
 import pytest
 import torch
-from agnostics.errors import AgnosticsError, UsageError
-from agnostics.host import load_host
-from agnostics.train.bootstrap import bootstrap
-from agnostics.train.model import load_tokenizer
-from agnostics.train.starter_corpus import Corpus, Example
-from agnostics.train.starter_model import encode, make_model, together
-from agnostics.train.starter_settings import DEFAULTS, StarterSettings
-from agnostics.train.starter_tokenizer import END, PAD, START
+from agnostics.models.loading import load_tokenizer
+from agnostics.models.starter.bootstrap import bootstrap
+from agnostics.models.starter.corpus import Corpus, Example
+from agnostics.models.starter.settings import DEFAULTS, StarterSettings
+from agnostics.models.starter.tokenizer import END, PAD, START
+from agnostics.models.starter.training import encode, make_model, together
+from agnostics.plugins.manager import load_plugins
+from agnostics.types.errors import AgnosticsError, UsageError
 from agnostics.verify import Verifier
 from agnostics_datasets.starter import KINDS, Starter
 from safetensors.torch import load_file
@@ -31,7 +31,7 @@ TINY = StarterSettings(hidden=48, layers=1, heads=2, intermediate=64, steps=2, b
 @pytest.fixture(scope="module")
 def corpus() -> Corpus:
     tasks = list(islice(Starter().tasks("train"), 10 * len(KINDS)))
-    return Corpus(load_host().language("lua"), tasks, right_share=DEFAULTS.right_share, wrong=DEFAULTS.wrong, seed=0)
+    return Corpus(load_plugins().language("lua"), tasks, right_share=DEFAULTS.right_share, wrong=DEFAULTS.wrong, seed=0)
 
 
 @pytest.fixture
@@ -53,9 +53,9 @@ def test_transformers_loads_the_starter_model_and_its_answers_end(starter_model:
     model, tokenizer = AutoModelForCausalLM.from_pretrained(starter_model), load_tokenizer(starter_model)
     assert 1.5e6 < model.num_parameters() < 3e6
     task = next(Starter().tasks("test"))
-    message = {"role": "user", "content": load_host().language("lua").prompt_for(task)}
+    message = {"role": "user", "content": load_plugins().language("lua").prompt_for(task)}
     prompt = tokenizer.apply_chat_template([message], add_generation_prompt=True, return_tensors="pt")
-    answer = model.generate(**prompt, do_sample=False, max_new_tokens=200)[0, prompt["input_ids"].shape[1] :]
+    answer = model.generate(**prompt, do_sample=False, max_completion_tokens=200)[0, prompt["input_ids"].shape[1] :]
     assert answer[-1] == model.generation_config.eos_token_id == tokenizer.eos_token_id
     assert tokenizer.decode(answer).startswith("```lua\n")
 
@@ -64,8 +64,8 @@ def test_a_model_in_the_cache_is_not_made_again(starter_model: Path) -> None:
     def never(text: str) -> None:
         raise AssertionError(text)
 
-    host = load_host()
-    folder = bootstrap(host.language("lua"), host.dataset("starter")[0], progress=never)
+    plugins = load_plugins()
+    folder = bootstrap(plugins.language("lua"), plugins.dataset("starter")[0], progress=never)
     assert folder == starter_model
 
 
@@ -74,12 +74,12 @@ def test_a_model_that_learnt_too_little_is_refused_and_not_kept(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     with pytest.raises(AgnosticsError, match=r"solves 0\.0\d+ of held-out tasks, too few to learn from"):
-        bootstrap(load_host().language("lua"), Starter(), sandbox="bubblewrap", settings=TINY)
+        bootstrap(load_plugins().language("lua"), Starter(), sandbox="bubblewrap", settings=TINY)
     assert list((tmp_path / "agnostics" / "models").iterdir()) == []
 
 
 def test_a_language_with_too_few_references_is_refused() -> None:
-    lua = load_host().language("lua")
+    lua = load_plugins().language("lua")
     poor = lua.model_copy(update={"reference": dict(islice(lua.reference.items(), 14))})
     with pytest.raises(UsageError, match="'lua' has reference programs for 14 kinds"):
         bootstrap(poor, Starter())
@@ -111,7 +111,7 @@ def test_the_model_is_taught_the_answer_and_reads_what_all_begin_with_once(start
 
 
 def test_most_of_what_the_model_is_shown_is_wrong_but_not_all(corpus: Corpus) -> None:
-    lua = load_host().language("lua")
+    lua = load_plugins().language("lua")
     tasks = {lua.prompt_for(task): task for task in Starter().tasks("train")}
     with Verifier("bubblewrap", 2) as verifier:
         shown = list(islice(corpus.examples(Random(0)), 600))

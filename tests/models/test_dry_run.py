@@ -16,12 +16,12 @@ from typing import Any, Literal
 import pytest
 import torch
 from agnostics.cli import call as agn
-from agnostics.train import scorer
-from agnostics.train.batch import Example, stack
+from agnostics.models.memory import kept_per_token, memory_of, shape_of
+from agnostics.train import token_logprobs
 from agnostics.train.config import RunConfig, TrainConfig, load_config
-from agnostics.train.memory import kept_per_token, memory_of, shape_of
+from agnostics.train.micro_batch import Example, stack
 from agnostics.train.policy import Policy
-from agnostics.trajectory import Segment, Trajectory
+from agnostics.types.rollout import Segment, Trajectory
 from huggingface_hub import constants
 from safetensors import safe_open
 from transformers import AutoModelForCausalLM
@@ -155,7 +155,9 @@ def test_weights_gradients_and_optimizer_take_what_the_plan_says(
 def test_activations_take_about_what_the_plan_says(
     dtype: Literal["float32", "bfloat16"], tiny_model: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scorer, "LOGITS_AT_ONCE", 768 * 64)  # so that logits are not kept, as with a large vocabulary
+    monkeypatch.setattr(
+        token_logprobs, "LOGITS_AT_ONCE", 768 * 64
+    )  # so that logits are not kept, as with a large vocabulary
     folder, example = tiny_model(tied=True), _example(8, 120)
     model: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=getattr(torch, dtype))
     weights = {weight.untyped_storage().data_ptr() for weight in model.parameters()}
@@ -166,7 +168,7 @@ def test_activations_take_about_what_the_plan_says(
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
-        logprobs, _ = scorer.TokenScorer(model, 0.7)(batch.prompt, batch.token_ids, batch.mask)
+        logprobs, _ = token_logprobs.TokenScorer(model, 0.7)(batch.prompt, batch.token_ids, batch.mask)
     assert logprobs.requires_grad
     kept = sum(one.untyped_storage().nbytes() for place, one in saved.items() if place not in weights)
     planned = (8 + 4 * 120) * kept_per_token(shape_of(folder), 4 if dtype == "float32" else 2)
@@ -196,7 +198,12 @@ def test_a_plan_of_a_model_that_is_here_is_whole_and_leaves_nothing(
     starter_model: Path, tmp_path: Path, dry: Dry
 ) -> None:
     (tmp_path / "tasks.jsonl").write_text(_tasks(400))
-    settings = ["rollout.prompts=2", "rollout.group=4", "rollout.max_new_tokens=48", "rollout.max_prompt_tokens=1000"]
+    settings = [
+        "rollout.prompts_per_step=2",
+        "rollout.group_size=4",
+        "rollout.max_completion_tokens=48",
+        "rollout.max_prompt_tokens=1000",
+    ]
     sets = [part for setting in [*settings, "evaluation.samples=3"] for part in ("--set", setting)]
     store = ("--store", "postgresql://me:secret@host/results")
     words = ("--model", str(starter_model), "--dataset", "tasks.jsonl", *store, *sets)
@@ -290,7 +297,7 @@ def test_an_engine_apart_is_said_to_leave_the_trainers_gpu_where_there_are_enoug
     (tmp_path / "tasks.jsonl").write_text(_tasks(8))
     words = ("--model", "Qwen/Qwen3-4B", "--dataset", "tasks.jsonl")
     said = "With twice as many GPUs as ranks the engine's part is on a GPU of its own."
-    assert said in dry(*words, "--set", "rollout.apart=true", hub=hub)[1]
+    assert said in dry(*words, "--set", "rollout.separate_process=true", hub=hub)[1]
     assert said not in dry(*words, hub=hub)[1]
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agnostics.evaluate.written_tests import REQUEST
+from agnostics.evaluate.generated_tests import REQUEST
 from command_line import Agn
 
 AGN = [sys.executable, "-c", "from agnostics.cli import main; main()"]
@@ -295,7 +295,7 @@ def test_models_are_evaluated_and_compared_in_one_command(
     run.parent.mkdir(parents=True)
     run.symlink_to(starter_model)
     words = ("--model", str(untrained), "--model", str(tmp_path / "run"), "--tasks", "6", "--samples", "3")
-    settings = ("--set", "engine=transformers", "--set", "max_new_tokens=96", "--set", "max_running=8")
+    settings = ("--set", "engine=transformers", "--set", "max_completion_tokens=96", "--set", "max_num_seqs=8")
     answer = evaluate(*words, *settings, "--language-prompt", "--k", "1,3", "--plot", "chart.png", "--json")
     assert answer.returncode == 0, answer.stderr
     before, after = answer.json["evaluations"]

@@ -15,7 +15,12 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("cluster")]
 AGN = [sys.executable, "-m", "agnostics"]
 LAUNCH = [*AGN, "launch", "--ranks", "2", "ray://auto"]
 SMALL = [
-    *("rollout.engine=transformers", "rollout.prompts=2", "rollout.group=6", "rollout.max_new_tokens=32"),
+    *(
+        "rollout.engine=transformers",
+        "rollout.prompts_per_step=2",
+        "rollout.group_size=6",
+        "rollout.max_completion_tokens=32",
+    ),
     *("train.learning_rate=1e-3", "train.warmup_epochs=0", "evaluation.tasks=0"),
 ]
 
@@ -57,7 +62,7 @@ def test_what_is_wrong_is_said_once_and_is_the_exit_status(home: Any) -> None:
 
 
 def test_a_run_whose_node_is_lost_says_so_and_goes_on_on_another(starter_model: Path, home: Any, cluster: Any) -> None:
-    settings = [*SMALL, "checkpoint_every=2"]
+    settings = [*SMALL, "checkpoint_interval=2"]
     command = home.command("--model", str(starter_model), "--steps", "15", agn=LAUNCH, settings=settings)
     process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
     assert process.stderr is not None

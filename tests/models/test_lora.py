@@ -15,18 +15,18 @@ from typing import Any, Literal
 
 import pytest
 import torch
-from agnostics.algorithm import Algorithm
+from agnostics.algorithms.algorithm import Algorithm
 from agnostics.algorithms.grpo import GRPO
-from agnostics.errors import UsageError
-from agnostics.rollout.engine import EngineSettings, Prompt, Sampling, generate, open_engine
+from agnostics.inference.engine import EngineSettings, Prompt, Sampling, generate, open_engine
+from agnostics.models.loading import load_tokenizer
 from agnostics.train import checkpoint
-from agnostics.train.batch import Example
 from agnostics.train.checkpoint import Progress
 from agnostics.train.config import TrainConfig
-from agnostics.train.model import load_tokenizer
+from agnostics.train.micro_batch import Example
 from agnostics.train.policy import Policy
-from agnostics.train.sync import synchronise
-from agnostics.trajectory import Segment, Trajectory
+from agnostics.train.weight_sync import synchronise
+from agnostics.types.errors import UsageError
+from agnostics.types.rollout import Segment, Trajectory
 from safetensors.torch import load_file
 
 pytestmark = pytest.mark.slow
@@ -58,7 +58,7 @@ def _weights(policy: Policy) -> dict[str, torch.Tensor]:
 @pytest.mark.parametrize("tied", [True, False], ids=["tied", "untied"])
 def test_only_adapters_move_and_the_engine_gets_them_merged(tied: bool, tiny_model: Callable[..., Path]) -> None:
     folder = tiny_model(tied=tied)
-    settings = EngineSettings(folder, (1,), max_length=128, max_running=8)
+    settings = EngineSettings(folder, (1,), max_length=128, max_num_seqs=8)
     with open_engine("transformers", settings) as engine, _policy(folder) as policy:
         before, folder_weights = _parameters(policy), load_file(folder / "model.safetensors")
         assert _weights(policy).keys() == folder_weights.keys()
@@ -107,7 +107,7 @@ def test_a_checkpoint_is_a_plain_model_and_goes_on_exactly(
 
 
 def test_the_reference_is_the_model_with_its_adapters_off(tiny_model: Callable[..., Path]) -> None:
-    folder, diverging = tiny_model(tied=True), replace(GRPO, kl=0.1)
+    folder, diverging = tiny_model(tied=True), replace(GRPO, kl_coef=0.1)
     with Policy(folder, TrainConfig(), TEMPERATURE, diverging, folder) as whole:
         expected = [example.reference for example in whole.anchored(EXAMPLES)]
     with _policy(folder, diverging) as policy:
@@ -121,14 +121,19 @@ def test_the_reference_is_the_model_with_its_adapters_off(tiny_model: Callable[.
 
 
 def test_layers_that_the_model_does_not_have_are_refused(tiny_model: Callable[..., Path]) -> None:
-    with pytest.raises(UsageError, match=r"train.lora_modules = \('proj_q',\)"):
-        Policy(tiny_model(tied=True), TrainConfig(lora_rank=4, lora_modules=("proj_q",)), TEMPERATURE)
+    with pytest.raises(UsageError, match=r"train.lora_target_modules = \('proj_q',\)"):
+        Policy(tiny_model(tied=True), TrainConfig(lora_rank=4, lora_target_modules=("proj_q",)), TEMPERATURE)
 
 
 def test_a_run_with_adapters_resumes_to_the_same_losses(starter_model: Path, tmp_path: Path) -> None:
-    settings = ["rollout.engine=transformers", "rollout.prompts=2", "rollout.group=8", "rollout.max_new_tokens=48"]
+    settings = [
+        "rollout.engine=transformers",
+        "rollout.prompts_per_step=2",
+        "rollout.group_size=8",
+        "rollout.max_completion_tokens=48",
+    ]
     settings += ["rollout.temperature=1.0", "train.learning_rate=1e-2", "train.warmup_epochs=0", "evaluation.tasks=0"]
-    settings += ["train.lora_rank=8", "train.kl=0.01", "checkpoint_every=1", "checkpoints=3"]
+    settings += ["train.lora_rank=8", "train.kl_coef=0.01", "checkpoint_interval=1", "checkpoints=3"]
     sets = [part for setting in [*settings, f"output={tmp_path / 'runs'}"] for part in ("--set", setting)]
     run = _agn(tmp_path, "--model", str(starter_model), "--steps", "3", *sets)["run"]
     figures = _figures(tmp_path, run)
@@ -148,7 +153,7 @@ def _agn(home: Path, *words: str) -> dict[str, Any]:
 
 
 def _figures(home: Path, run: str) -> list[Any]:
-    names = "name in ('loss', 'kl', 'ratio', 'gap', 'gradient_norm', 'policy_entropy', 'reward_mean')"
+    names = "name in ('loss', 'kl', 'ratio', 'gap', 'grad_norm', 'policy_entropy', 'reward_mean')"
     with sqlite3.connect(home / "agnostics.db") as database:
         query = f"select step, name, value from step_metric where run_id = ? and {names} order by 1, 2"
         return database.execute(query, (run,)).fetchall()

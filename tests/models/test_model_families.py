@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from agnostics.errors import UsageError
-from agnostics.language import Language
-from agnostics.task import Task, Test
+from agnostics.models.loading import context_length, load_tokenizer, stop_ids
+from agnostics.rollout.task_sampler import ask
 from agnostics.train.config import RunConfig
-from agnostics.train.curriculum import ask
-from agnostics.train.model import context_length, load_tokenizer, stop_ids
-from agnostics.train.prepare import prompt_limit
+from agnostics.train.setup import prompt_limit
+from agnostics.types.errors import UsageError
+from agnostics.types.language import Language
+from agnostics.types.task import Task, Test
 
 BEGIN, END = "<\uff5cbegin\u2581of\u2581sentence\uff5c>", "<\uff5cend\u2581of\u2581sentence\uff5c>"
 SMALL = {
@@ -287,7 +287,7 @@ def test_a_token_between_the_parts_of_an_answer_does_not_end_it_in_other_familie
 def test_prompt_and_answer_stay_where_longrope_has_one_set_of_frequencies(folders: dict[str, Path]) -> None:
     lengths = {name: context_length(folder) for name, folder in folders.items()}
     assert lengths == {"qwen3": 40960, "llama3.2": 131072, "deepseek-coder": 16384, "phi4-mini": 256}
-    config = RunConfig.model_validate({"rollout": {"max_new_tokens": 250}})
+    config = RunConfig.model_validate({"rollout": {"max_completion_tokens": 250}})
     assert prompt_limit(config, folders["phi4-mini"]) == 6
     with pytest.raises(UsageError, match="leaves no room for a prompt"):
         prompt_limit(RunConfig(), folders["phi4-mini"])
@@ -296,17 +296,17 @@ def test_prompt_and_answer_stay_where_longrope_has_one_set_of_frequencies(folder
 TRAIN = """
 import json, sys
 from pathlib import Path
-from agnostics.rollout.engine import EngineSettings, Prompt, Sampling, generate, open_engine
+from agnostics.inference.engine import EngineSettings, Prompt, Sampling, generate, open_engine
 from agnostics.train import checkpoint
-from agnostics.train.batch import Example
+from agnostics.train.micro_batch import Example
 from agnostics.train.checkpoint import Progress
 from agnostics.train.config import TrainConfig
-from agnostics.train.model import load_tokenizer, stop_ids
+from agnostics.models.loading import load_tokenizer, stop_ids
 from agnostics.train.policy import Policy
-from agnostics.train.sync import synchronise
+from agnostics.train.weight_sync import synchronise
 folder, run, tokens = Path(sys.argv[1]), Path(sys.argv[2]), tuple(json.loads(sys.argv[3]))
 tokenizer = load_tokenizer(folder)
-settings = EngineSettings(folder, stop_ids(folder, tokenizer), max_length=250, max_running=8)
+settings = EngineSettings(folder, stop_ids(folder, tokenizer), max_length=250, max_num_seqs=8)
 prompts = [Prompt(tokens[: 1 + (len(tokens) - 1) // (1 + seed % 3)], seed) for seed in range(9)]
 with open_engine("vllm", settings) as vllm, open_engine("transformers", settings) as plain:
     with Policy(folder, TrainConfig(), 0.7) as policy:

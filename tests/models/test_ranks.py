@@ -19,10 +19,15 @@ pytestmark = pytest.mark.slow
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node"]
 AGN_ON_TWO = [*TORCHRUN, "2", "-m", "agnostics"]
 SMALL = [
-    *("rollout.prompts=2", "rollout.group=8", "rollout.max_new_tokens=48", "rollout.temperature=1.0"),
+    *(
+        "rollout.prompts_per_step=2",
+        "rollout.group_size=8",
+        "rollout.max_completion_tokens=48",
+        "rollout.temperature=1.0",
+    ),
     *("train.learning_rate=1e-3", "train.warmup_epochs=0", "evaluation.tasks=4", "evaluation.samples=2"),
 ]
-LOSSES = ("loss", "gap", "ratio", "kl", "policy_entropy", "gradient_norm", "reward_mean", "policy_version")
+LOSSES = ("loss", "gap", "ratio", "kl", "policy_entropy", "grad_norm", "reward_mean", "policy_version")
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +88,7 @@ def test_a_run_on_two_ranks_is_that_of_one_also_when_it_is_interrupted(starter_m
 
 
 def test_what_goes_wrong_is_said_once(starter_model: Path, home: Any) -> None:
-    settings = [*SMALL, "rollout.engine=transformers", "evaluation.tasks=0", "train.max_gap=1e-12"]
+    settings = [*SMALL, "rollout.engine=transformers", "evaluation.tasks=0", "train.max_logprob_mismatch=1e-12"]
     command = home.command("--model", str(starter_model), agn=AGN_ON_TWO, settings=settings)
     answer = subprocess.run(command, capture_output=True, text=True, timeout=240)
     assert answer.returncode != 0
@@ -98,9 +103,9 @@ from pathlib import Path
 from agnostics.train import checkpoint
 from agnostics.train.checkpoint import Progress
 from agnostics.train.config import TrainConfig
-from agnostics.train.model import load_tokenizer
+from agnostics.models.loading import load_tokenizer
 from agnostics.train.policy import Policy
-from agnostics.train.ranks import joined
+from agnostics.util.distributed import joined
 folder, run = Path(sys.argv[1]), Path(sys.argv[2])
 with joined() as ranks, Policy(folder, TrainConfig(), 1.0, ranks=ranks) as policy:
     checkpoint.save(run, policy, load_tokenizer(folder), Progress(step=1))

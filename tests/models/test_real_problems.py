@@ -76,7 +76,12 @@ def test_three_steps_on_real_problems_verify_and_store_every_program(
 ) -> None:
     model: Path = request.getfixturevalue("starter_model" if kind == "starter" else "wide_model")
     store = tmp_path / "agnostics.db"
-    settings = ["rollout.group=4", "rollout.prompts=2", "rollout.max_new_tokens=48", "evaluation.tasks=0"]
+    settings = [
+        "rollout.group_size=4",
+        "rollout.prompts_per_step=2",
+        "rollout.max_completion_tokens=48",
+        "evaluation.tasks=0",
+    ]
     answer = subprocess.run(
         [
             *(sys.executable, "-c", "from agnostics.cli import main; main()", "run", "--json"),

@@ -9,24 +9,24 @@ from typing import Any, Literal
 
 import pytest
 import torch
-from agnostics.errors import AgnosticsError
-from agnostics.rollout.engine import Answer, Engine, EngineSettings, Prompt, Sampling, generate, open_engine
-from agnostics.rollout.engine_process import EngineProcess
-from agnostics.task import Stitch
-from agnostics.train.sampler import Sampler
-from agnostics.train.timeline import Timeline
+from agnostics.inference.engine import Answer, Engine, EngineSettings, Prompt, Sampling, generate, open_engine
+from agnostics.inference.remote.client import EngineProcess
+from agnostics.profiling.spans import Timeline
+from agnostics.rollout.engine_loop import Sampler
+from agnostics.types.errors import AgnosticsError
+from agnostics.types.task import PromptFormat
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 pytestmark = pytest.mark.slow
 
 Name = Literal["vllm", "transformers"]
 PROMPTS = [Prompt(tuple(range(5, 12 + index % 4)), seed=index) for index in range(12)]
-SAMPLING = Sampling(temperature=0.7, max_new_tokens=24)
+SAMPLING = Sampling(temperature=0.7, max_completion_tokens=24)
 STOP = (1,)
 
 
 def _open(name: Name, folder: Path, stop_ids: tuple[int, ...] = STOP, *, reads: bool = False) -> Engine:
-    return open_engine(name, EngineSettings(folder, stop_ids, max_length=256, max_running=8, reads=reads))
+    return open_engine(name, EngineSettings(folder, stop_ids, max_length=256, max_num_seqs=8, reads=reads))
 
 
 def _answers(engine: Engine, prompts: Sequence[Prompt], sampling: Sampling = SAMPLING) -> list[Answer]:
@@ -102,13 +102,15 @@ def _check_each_version(ended: dict[int, Answer], old: Any, new: Any) -> None:
 def test_vllm_in_a_process_of_its_own_takes_new_weights_in_flight_and_its_end_is_one_line(
     tiny_model: Callable[..., Path],
 ) -> None:
-    folder, long = tiny_model(tied=True), replace(SAMPLING, max_new_tokens=200)
+    folder, long = tiny_model(tied=True), replace(SAMPLING, max_completion_tokens=200)
     old: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
     new: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
     _disturb(old)
     _disturb(new)
     _disturb(new)
-    with open_engine("vllm", EngineSettings(folder, STOP, max_length=256, max_running=8), apart=True) as engine:
+    with open_engine(
+        "vllm", EngineSettings(folder, STOP, max_length=256, max_num_seqs=8), separate_process=True
+    ) as engine:
         engine.load_weights(((name, weight.detach()) for name, weight in old.named_parameters()), version=0)
         for index, prompt in enumerate(PROMPTS):
             engine.add(index, prompt, long)
@@ -149,7 +151,7 @@ def test_an_answer_ends_with_its_stop_token_or_text_or_is_cut_off(name: Name, ti
         tokenizer = AutoTokenizer.from_pretrained(folder)
         texts = [tokenizer.decode(answer.token_ids, skip_special_tokens=True) for answer in answers]
         longest = max(texts, key=len)
-        stitch = Stitch(language="lua", tests="", stop=(longest[8:11], longest[12:14]))  # wherever its tokens end
+        stitch = PromptFormat(language="lua", tests="", stop=(longest[8:11], longest[12:14]))  # wherever its tokens end
         stopped = _answers(engine, PROMPTS, replace(SAMPLING, stop=stitch.ends))
     for answer in answers:
         assert len(answer.token_ids) == len(answer.logprobs)
@@ -157,7 +159,7 @@ def test_an_answer_ends_with_its_stop_token_or_text_or_is_cut_off(name: Name, ti
         if answer.finish_reason == "stop":
             assert answer.token_ids[-1] in stop_ids
         else:
-            assert len(answer.token_ids) == SAMPLING.max_new_tokens
+            assert len(answer.token_ids) == SAMPLING.max_completion_tokens
     assert any(len(answer.token_ids) < len(whole.token_ids) for answer, whole in zip(stopped, answers, strict=True))
     for answer, whole, text in zip(stopped, answers, texts, strict=True):
         assert answer.token_ids == whole.token_ids[: len(answer.token_ids)]

@@ -12,13 +12,18 @@ from safetensors.torch import load_file
 pytestmark = pytest.mark.slow
 
 SMALL = [
-    *("rollout.engine=transformers", "rollout.prompts=2", "rollout.group=6", "rollout.max_new_tokens=48"),
+    *(
+        "rollout.engine=transformers",
+        "rollout.prompts_per_step=2",
+        "rollout.group_size=6",
+        "rollout.max_completion_tokens=48",
+    ),
     *("rollout.temperature=1.0", "train.learning_rate=1e-3", "train.warmup_epochs=0", "evaluation.tasks=0"),
 ]
 PACK = """
 from statistics import fmean
 from agnostics import hookimpl
-from agnostics.algorithm import Algorithm
+from agnostics.algorithms.algorithm import Algorithm
 
 
 def leave_one_out(rewards, lengths):
@@ -55,7 +60,7 @@ def test_an_algorithm_moves_the_weights_and_stores_what_it_did(
         install_pack("rloo", PACK)
     settings = [*SMALL, f"algorithm={algorithm}"]
     if algorithm == "cwm":
-        settings += ["train.batch_tokens=100", "train.updates=2"]
+        settings += ["train.batch_tokens=100", "train.updates_per_batch=2"]
     summary = home.run("--model", str(starter_model), "--steps", "2", settings=settings)
     run = summary["run"]
     updates, versions = _figures(home, run, "updates"), _figures(home, run, "policy_version")
@@ -66,15 +71,15 @@ def test_an_algorithm_moves_the_weights_and_stores_what_it_did(
     assert stored == [(summary["completions"],)] == [(groups * 6,)]
     assert groups == 4 or algorithm == "dapo"
     assert (max(updates) > 2) is (algorithm == "cwm")
-    for name in ("loss", "ratio", "clipped", "kl", "gradient_norm", "gap", "rejected", "stale"):
+    for name in ("loss", "ratio", "clipped", "kl", "grad_norm", "gap", "rejected", "stale"):
         assert _figures(home, run, name), name
 
 
 def test_refilled_groups_are_stored_and_repeat(starter_model: Path, home: Any) -> None:
-    settings = [*SMALL, "algorithm=dapo", "rollout.group=2", "rollout.refill=2"]
+    settings = [*SMALL, "algorithm=dapo", "rollout.group_size=2", "rollout.dynamic_sampling_rounds=2"]
     runs = [home.run("--model", str(starter_model), "--steps", "2", settings=settings) for _ in range(2)]
     groups = _figures(home, runs[0]["run"], "groups")
-    silent = _figures(home, runs[0]["run"], "groups_without_signal")
+    silent = _figures(home, runs[0]["run"], "zero_variance_groups")
     assert max(groups) > 2
     assert all(asked - empty <= 2 for asked, empty in zip(groups, silent, strict=True))
     assert _texts(home, runs[0]["run"]) == _texts(home, runs[1]["run"])
@@ -82,7 +87,7 @@ def test_refilled_groups_are_stored_and_repeat(starter_model: Path, home: Any) -
 
 
 def test_a_run_with_a_divergence_resumes_with_the_model_it_began_with(starter_model: Path, home: Any) -> None:
-    settings = [*SMALL, "rollout.group=12", "train.kl=0.05", "train.correction_cap=2.0"]
+    settings = [*SMALL, "rollout.group_size=12", "train.kl_coef=0.05", "train.tis_cap=2.0"]
     summary = home.run("--model", str(starter_model), "--steps", "2", settings=settings)
     resumed = home.run("--resume", summary["run"], "--steps", "3", settings=[])
     assert resumed["steps"] == 3
@@ -93,7 +98,7 @@ def test_a_run_with_a_divergence_resumes_with_the_model_it_began_with(starter_mo
 
 
 def test_a_gap_to_the_engine_stops_the_run_with_a_message(starter_model: Path, home: Any) -> None:
-    settings = [*SMALL, "train.max_gap=1e-12"]
+    settings = [*SMALL, "train.max_logprob_mismatch=1e-12"]
     answer = home.tried("--model", str(starter_model), "--steps", "1", settings=settings)
     assert answer.returncode == 1
     assert "the engine does not sample from the policy that is trained" in answer.stderr.splitlines()[-1]

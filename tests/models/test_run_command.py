@@ -16,10 +16,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agnostics.train.watching import meaning, shown
+from agnostics.callbacks.dispatch import meaning, shown
 
 Figures = dict[tuple[int, str], float]
-TINY = ["rollout.prompts=2", "rollout.group=4", "rollout.max_new_tokens=48", "train.learning_rate=1e-3"]
+TINY = [
+    "rollout.prompts_per_step=2",
+    "rollout.group_size=4",
+    "rollout.max_completion_tokens=48",
+    "train.learning_rate=1e-3",
+]
 HELD_OUT = ["evaluation.tasks=4", "evaluation.samples=2"]
 
 
@@ -32,7 +37,7 @@ def _texts(home: Any, run: str) -> list[Any]:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("engine", "changed"),
-    [("vllm", ["rollout.apart=true"]), ("transformers", [])],
+    [("vllm", ["rollout.separate_process=true"]), ("transformers", [])],
     ids=["vllm, repeated in a process of its own", "transformers"],
 )
 def test_a_short_run_stores_all_it_did_and_its_configuration_repeats_it(
@@ -125,7 +130,7 @@ def _figures(home: Any, run: str) -> Figures:
 
 
 KILLS = 10
-LOSSES = ("loss", "gap", "ratio", "gradient_norm", "reward_mean", "policy_version", "learning_rate")
+LOSSES = ("loss", "gap", "ratio", "grad_norm", "reward_mean", "policy_version", "learning_rate")
 
 
 def _rewards(home: Any, run: str) -> list[Any]:
@@ -143,7 +148,7 @@ def _losses(home: Any, run: str) -> list[Any]:
 
 @pytest.mark.slow
 def test_a_run_killed_ten_times_at_random_ends_as_one_that_was_not(starter_model: Path, home: Any) -> None:
-    settings = [*TINY, *HELD_OUT, "rollout.engine=transformers", "checkpoint_every=3", "evaluation.every=4"]
+    settings = [*TINY, *HELD_OUT, "rollout.engine=transformers", "checkpoint_interval=3", "evaluation.eval_interval=4"]
     words = ("--model", str(starter_model), "--steps", "10")
     started = time.monotonic()
     whole = home.run(*words, settings=settings)["run"]
@@ -171,7 +176,12 @@ def test_a_run_killed_ten_times_at_random_ends_as_one_that_was_not(starter_model
 def test_the_best_checkpoint_is_kept_beside_the_last(starter_model: Path, home: Any, tmp_path: Path) -> None:
     """The learning rate is so high that the last is hardly the best."""
     settings = [*TINY, "rollout.engine=transformers", "rollout.temperature=1.0", "train.learning_rate=0.05"]
-    settings += ["evaluation.tasks=12", "evaluation.samples=4", "evaluation.every=1", "train.max_gap=1"]
+    settings += [
+        "evaluation.tasks=12",
+        "evaluation.samples=4",
+        "evaluation.eval_interval=1",
+        "train.max_logprob_mismatch=1",
+    ]
     run = home.run("--model", str(starter_model), "--steps", "4", settings=settings)["run"]
     rates = dict(
         home.query(
@@ -192,7 +202,7 @@ def test_the_best_checkpoint_is_kept_beside_the_last(starter_model: Path, home: 
 def test_a_checkpoint_that_changed_or_is_another_runs_is_refused(
     starter_model: Path, home: Any, tmp_path: Path
 ) -> None:
-    settings = [*TINY, "rollout.engine=transformers", "evaluation.tasks=0", "checkpoint_every=1", "checkpoints=2"]
+    settings = [*TINY, "rollout.engine=transformers", "evaluation.tasks=0", "checkpoint_interval=1", "checkpoints=2"]
     run = home.run("--model", str(starter_model), "--steps", "3", settings=settings)["run"]
     folder = tmp_path / "runs" / run
     assert [path.name for path in sorted((folder / "checkpoints").iterdir())] == ["step-000002", "step-000003"]
@@ -259,7 +269,7 @@ def test_a_model_folder_is_checked_before_anything_is_loaded(home: Any, tmp_path
 def test_a_run_does_what_its_plan_says_and_writes_every_setting_down(
     starter_model: Path, home: Any, tmp_path: Path
 ) -> None:
-    settings = [*TINY, *HELD_OUT, "rollout.engine=transformers", "evaluation.every=1"]
+    settings = [*TINY, *HELD_OUT, "rollout.engine=transformers", "evaluation.eval_interval=1"]
     words = ("--model", str(starter_model), "--steps", "2")
     plan = home.run(*words, "--dry-run", settings=settings)
     assert list(tmp_path.iterdir()) == []

@@ -10,20 +10,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agnostics.train.timeline import overlap, total, union
+from agnostics.profiling.spans import overlap, total, union
 
 pytestmark = pytest.mark.slow
 
 SETTINGS = [
-    *("rollout.prompts=4", "rollout.group=8", "rollout.max_new_tokens=96", "evaluation.tasks=0"),
-    *("rollout.temperature=1.0", "train.learning_rate=1e-4", "train.warmup_epochs=0", "train.max_staleness=2"),
+    *("rollout.prompts_per_step=4", "rollout.group_size=8", "rollout.max_completion_tokens=96", "evaluation.tasks=0"),
+    *("rollout.temperature=1.0", "train.learning_rate=1e-4", "train.warmup_epochs=0", "train.max_off_policy_steps=2"),
 ]
 STEPS = 6
 PACK = """
 import os
 import torch
 from agnostics import hookimpl
-from agnostics.algorithm import Algorithm
+from agnostics.algorithms.algorithm import Algorithm
 
 
 def noting_threads(logprobs, log_ratios, advantages):

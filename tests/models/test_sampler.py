@@ -9,15 +9,15 @@ from typing import Literal
 
 import pytest
 import torch
-from agnostics.rollout.engine import Answer, Engine, EngineSettings, Prompt, Sampling, generate, open_engine
-from agnostics.train.sampler import Sampler
-from agnostics.train.threads import divided_threads
-from agnostics.train.timeline import Timeline
+from agnostics.inference.engine import Answer, Engine, EngineSettings, Prompt, Sampling, generate, open_engine
+from agnostics.profiling.spans import Timeline
+from agnostics.rollout.engine_loop import Sampler
+from agnostics.train.cpu_threads import divided_threads
 
 pytestmark = pytest.mark.slow
 
 Name = Literal["vllm", "transformers"]
-SAMPLING = Sampling(temperature=0.7, max_new_tokens=12)
+SAMPLING = Sampling(temperature=0.7, max_completion_tokens=12)
 PROMPTS = [Prompt(tuple(range(5, 12)), seed=index) for index in range(10)]
 
 
@@ -28,7 +28,7 @@ def engine(tiny_model: Callable[..., Path]) -> Iterator[Engine]:
 
 
 def _open(name: Name, tiny_model: Callable[..., Path]) -> Engine:
-    return open_engine(name, EngineSettings(tiny_model(tied=True), (1,), max_length=64, max_running=4))
+    return open_engine(name, EngineSettings(tiny_model(tied=True), (1,), max_length=64, max_num_seqs=4))
 
 
 def test_what_is_asked_together_or_apart_is_answered_like_in_one_go(engine: Engine) -> None:

@@ -11,16 +11,16 @@ from typing import Any, Literal
 
 import pytest
 import torch
-from agnostics.algorithms.objective import clipped_objective
-from agnostics.errors import AgnosticsError
-from agnostics.train import checkpoint, scorer
-from agnostics.train.batch import Example
+from agnostics.algorithms.loss_terms import clipped_objective
+from agnostics.models.loading import load_tokenizer
+from agnostics.train import checkpoint, token_logprobs
 from agnostics.train.checkpoint import Progress
 from agnostics.train.config import TrainConfig
-from agnostics.train.model import load_tokenizer
+from agnostics.train.micro_batch import Example
 from agnostics.train.policy import Policy
-from agnostics.train.sync import check_gap
-from agnostics.trajectory import Segment, Trajectory
+from agnostics.train.weight_sync import check_gap
+from agnostics.types.errors import AgnosticsError
+from agnostics.types.rollout import Segment, Trajectory
 from transformers import AutoModelForCausalLM
 
 pytestmark = pytest.mark.slow
@@ -58,7 +58,7 @@ def _step_in_plain_torch(folder: Path, examples: list[Example], settings: TrainC
             logprobs - torch.tensor(trajectory.logprobs), torch.tensor(example.advantage), clip_low=0.2, clip_high=0.2
         )
         torch.autograd.backward(-(objective.value * mask).sum() * example.weight)
-    torch.nn.utils.clip_grad_norm_(model.parameters(), settings.gradient_clip)
+    torch.nn.utils.clip_grad_norm_(model.parameters(), settings.max_grad_norm)
     optimizer.step()
     return {name: weight.detach() for name, weight in model.named_parameters()}
 
@@ -88,7 +88,7 @@ def _mean_distance(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor])
 def test_an_update_is_the_same_step_as_in_plain_torch(
     stage: Literal[1, 2, 3], tiny_model: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scorer, "LOGITS_AT_ONCE", 768 * 7)  # chunks of seven tokens
+    monkeypatch.setattr(token_logprobs, "LOGITS_AT_ONCE", 768 * 7)  # chunks of seven tokens
     folder, settings = tiny_model(tied=True), TrainConfig(zero_stage=stage, micro_batch_tokens=64)
     before = _weights_of(folder)
     expected = _step_in_plain_torch(folder, _examples(), settings)
@@ -106,16 +106,16 @@ def _weights_of(folder: Path) -> dict[str, torch.Tensor]:
 FOLLOW = """
 import sys
 from pathlib import Path
-from agnostics.rollout.engine import EngineSettings, Prompt, Sampling, generate, open_engine
-from agnostics.train.batch import Example
+from agnostics.inference.engine import EngineSettings, Prompt, Sampling, generate, open_engine
+from agnostics.train.micro_batch import Example
 from agnostics.train.config import TrainConfig
 from agnostics.train.policy import Policy
-from agnostics.train.sync import synchronise
-from agnostics.trajectory import Segment, Trajectory
+from agnostics.train.weight_sync import synchronise
+from agnostics.types.rollout import Segment, Trajectory
 name, folder = sys.argv[1], Path(sys.argv[2])
 prompts = [Prompt(tuple(range(5, 15)), seed) for seed in range(6)]
 examples = [Example(Trajectory((5, 6, i), (Segment.spoken([9, i], [-6.0] * 2, 0),)), 1.0, 0.1) for i in range(20, 40)]
-with open_engine(name, EngineSettings(folder, (1,), max_length=128, max_running=8)) as engine:
+with open_engine(name, EngineSettings(folder, (1,), max_length=128, max_num_seqs=8)) as engine:
     with Policy(folder, TrainConfig(), 0.7) as policy:
         def gap():
             answers = dict(generate(engine, prompts, Sampling(0.7, 16)))
@@ -137,19 +137,19 @@ def test_engine_follows_the_policy_through_updates(name: str, tied: bool, tiny_m
     assert max(gaps) < 1e-4
     for gap in stale:  # what the alarm is for
         with pytest.raises(AgnosticsError, match="does not sample from the policy"):
-            check_gap(gap, TrainConfig().gap_bound)
+            check_gap(gap, TrainConfig().logprob_mismatch_bound)
 
 
 LONG = """
 import sys
 from pathlib import Path
-from agnostics.rollout.engine import EngineSettings, Prompt, Sampling, generate, open_engine
-from agnostics.train.batch import Example
+from agnostics.inference.engine import EngineSettings, Prompt, Sampling, generate, open_engine
+from agnostics.train.micro_batch import Example
 from agnostics.train.config import TrainConfig
 from agnostics.train.policy import Policy
-from agnostics.train.sync import synchronise
+from agnostics.train.weight_sync import synchronise
 folder = Path(sys.argv[1])
-with open_engine("vllm", EngineSettings(folder, (1,), max_length=128, max_running=8)) as engine:
+with open_engine("vllm", EngineSettings(folder, (1,), max_length=128, max_num_seqs=8)) as engine:
     with Policy(folder, TrainConfig(), 0.7) as policy:
         for update in range(101):
             prompts = [Prompt(tuple(range(5, 15)), 4 * update + place) for place in range(4)]
@@ -199,11 +199,11 @@ def test_a_restored_checkpoint_goes_on_to_the_same_weights(
 LOAD = """
 import sys
 from pathlib import Path
-from agnostics.rollout.engine import EngineSettings, Prompt, Sampling, generate, open_engine
+from agnostics.inference.engine import EngineSettings, Prompt, Sampling, generate, open_engine
 from agnostics.train.config import TrainConfig
 from agnostics.train.policy import Policy
 folder, prompt = Path(sys.argv[1]), Prompt(tuple(range(5, 15)), seed=0)
-with open_engine("vllm", EngineSettings(folder, (1,), max_length=128, max_running=8)) as engine:
+with open_engine("vllm", EngineSettings(folder, (1,), max_length=128, max_num_seqs=8)) as engine:
     ((_, answer),) = generate(engine, [prompt], Sampling(0.7, 16))
     with Policy(folder, TrainConfig(), 0.7) as policy:
         print(policy.gap([answer.after(prompt)]))
@@ -222,12 +222,12 @@ def test_a_checkpoint_loads_in_vllm(tiny_model: Callable[..., Path], tmp_path: P
 FULL_DISK = """
 import resource, sys
 from pathlib import Path
-from agnostics.algorithms.objective import clipped_objective
-from agnostics.errors import AgnosticsError
+from agnostics.algorithms.loss_terms import clipped_objective
+from agnostics.types.errors import AgnosticsError
 from agnostics.train import checkpoint
 from agnostics.train.checkpoint import Progress
 from agnostics.train.config import TrainConfig
-from agnostics.train.model import load_tokenizer
+from agnostics.models.loading import load_tokenizer
 from agnostics.train.policy import Policy
 folder, run = Path(sys.argv[1]), Path(sys.argv[2])
 policy, tokenizer = Policy(folder, TrainConfig(), 1.0), load_tokenizer(folder)
@@ -253,10 +253,10 @@ def test_a_checkpoint_that_cannot_be_written_leaves_the_last_one(
 WIDE = """
 import resource, sys
 from pathlib import Path
-from agnostics.train.batch import Example
+from agnostics.train.micro_batch import Example
 from agnostics.train.config import TrainConfig
 from agnostics.train.policy import Policy
-from agnostics.trajectory import Segment, Trajectory
+from agnostics.types.rollout import Segment, Trajectory
 policy = Policy(Path(sys.argv[1]), TrainConfig(micro_batch_tokens=4096), 1.0)
 answer = Trajectory((5, 6), (Segment.spoken([7] * 510, [-11.9] * 510, 0),))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

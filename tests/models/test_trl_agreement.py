@@ -15,18 +15,18 @@ from typing import Any
 
 import pytest
 import torch
-from agnostics.algorithm import Algorithm
 from agnostics.algorithms.advantage import group_advantages
+from agnostics.algorithms.algorithm import Algorithm
 from agnostics.algorithms.dapo import DAPO
 from agnostics.algorithms.dr_grpo import DR_GRPO
 from agnostics.algorithms.grpo import GRPO
 from agnostics.algorithms.gspo import GSPO
-from agnostics.algorithms.weights import Totals, token_weights
-from agnostics.train.batch import Example
+from agnostics.algorithms.loss_weights import Totals, token_weights
+from agnostics.models.loading import load_tokenizer
 from agnostics.train.config import TrainConfig
-from agnostics.train.model import load_tokenizer
+from agnostics.train.micro_batch import Example
 from agnostics.train.policy import Policy, UpdateStats
-from agnostics.trajectory import Segment, Trajectory
+from agnostics.types.rollout import Segment, Trajectory
 from transformers import AutoModelForCausalLM
 
 pytestmark = pytest.mark.slow
@@ -49,10 +49,10 @@ WIDE = {"epsilon": 0.15, "epsilon_high": 0.3}
 PLAIN = replace(GRPO, clip_low=0.15, clip_high=0.3)
 CASES = {
     "paper's equation": Case(
-        replace(GRPO, loss_normalisation="sequence"), {"loss_type": "grpo", "epsilon": 0.2, "scale_rewards": "group"}
+        replace(GRPO, loss_normalization="sequence"), {"loss_type": "grpo", "epsilon": 0.2, "scale_rewards": "group"}
     ),
     "grpo": Case(GRPO, {"loss_type": "bnpo", "epsilon": 0.2, "scale_rewards": "group"}),
-    "unscaled": Case(replace(PLAIN, scale_advantages=False), {"loss_type": "bnpo", "scale_rewards": "none", **WIDE}),
+    "unscaled": Case(replace(PLAIN, normalize_by_std=False), {"loss_type": "bnpo", "scale_rewards": "none", **WIDE}),
     "dapo": Case(DAPO, {"loss_type": "dapo", "epsilon": 0.2, "epsilon_high": 0.28, "scale_rewards": "group"}),
     "dr_grpo": Case(DR_GRPO, {"loss_type": "dr_grpo", "epsilon": 0.2, "scale_rewards": "none"}),
     "gspo": Case(
@@ -69,12 +69,12 @@ CASES = {
         replace(GSPO, clip_low=0.03, clip_high=0.05),
         {"loss_type": "grpo", "importance_sampling_level": "sequence", "epsilon": 0.03, "epsilon_high": 0.05},
     ),
-    "divergence": Case(replace(PLAIN, kl=0.3), {"loss_type": "bnpo", "beta": 0.3, **WIDE}),
+    "divergence": Case(replace(PLAIN, kl_coef=0.3), {"loss_type": "bnpo", "beta": 0.3, **WIDE}),
     "divergence by sequence": Case(
-        replace(PLAIN, kl=0.3, loss_normalisation="sequence"), {"loss_type": "grpo", "beta": 0.3, **WIDE}
+        replace(PLAIN, kl_coef=0.3, loss_normalization="sequence"), {"loss_type": "grpo", "beta": 0.3, **WIDE}
     ),
     "correction": Case(
-        replace(PLAIN, correction_cap=1.2),
+        replace(PLAIN, tis_cap=1.2),
         {
             "loss_type": "dapo",
             "vllm_importance_sampling_correction": True,
@@ -84,7 +84,9 @@ CASES = {
         },
         drift=1.1,
     ),
-    "mask": Case(replace(PLAIN, mask_cut_off=True), {"loss_type": "dapo", "mask_truncated_completions": True, **WIDE}),
+    "mask": Case(
+        replace(PLAIN, mask_truncated=True), {"loss_type": "dapo", "mask_truncated_completions": True, **WIDE}
+    ),
 }
 
 
@@ -192,10 +194,10 @@ def _gradients(policy: Policy) -> Iterator[dict[str, torch.Tensor]]:
 
 
 def _examples(frozen: Frozen, algorithm: Algorithm) -> list[Example]:
-    kept = [not (algorithm.mask_cut_off and cut) for cut in frozen.cut_off]
+    kept = [not (algorithm.mask_truncated and cut) for cut in frozen.cut_off]
     lengths = [t.spoken for t, keep in zip(frozen.trajectories, kept, strict=True) if keep]
     totals = Totals(len(lengths), sum(lengths), len(lengths) * LIMIT)
-    weights = iter(token_weights(lengths, algorithm.loss_normalisation, totals))
+    weights = iter(token_weights(lengths, algorithm.loss_normalization, totals))
     advantages = _advantages(algorithm)
     return [
         Example(trajectory, advantage, next(weights))
@@ -206,7 +208,7 @@ def _examples(frozen: Frozen, algorithm: Algorithm) -> list[Example]:
 
 def _advantages(algorithm: Algorithm) -> list[float]:
     groups = [REWARDS[first : first + GROUP] for first in range(0, len(REWARDS), GROUP)]
-    return [a for group in groups for a in group_advantages(group, scale=algorithm.scale_advantages)]
+    return [a for group in groups for a in group_advantages(group, scale=algorithm.normalize_by_std)]
 
 
 def _answers(eos: int) -> tuple[list[Trajectory], list[bool]]:
@@ -231,7 +233,7 @@ def _answers(eos: int) -> tuple[list[Trajectory], list[bool]]:
 def _sampled(folder: Path, drawn: list[Trajectory]) -> list[Trajectory]:
     """The answers with log-probabilities of an engine that is some way off: ratios between a half and two."""
     generator = torch.Generator().manual_seed(4)
-    with Policy(folder, TrainConfig(), TEMPERATURE, replace(GRPO, correction_cap=1.0)) as policy:
+    with Policy(folder, TrainConfig(), TEMPERATURE, replace(GRPO, tis_cap=1.0)) as policy:
         scored = policy.anchored([Example(trajectory, 1.0, 1.0) for trajectory in drawn])
     logprobs = {example.trajectory: iter(example.old or ()) for example in scored}
 

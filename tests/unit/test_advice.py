@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import pytest
-from agnostics.advice.brief import BYTES_PER_TOKEN, Brief, advised
-from agnostics.advice.consultation import consult
-from agnostics.advice.faults import Fault, choose, fault_in
-from agnostics.advice.sentences import FEWEST, LONGEST, MOST, sentences
-from agnostics.rollout.endpoint import Reply
-from agnostics.verification import CompileResult, Difference, TestResult, Verdict, Verification
+from agnostics.analysis.advice.brief import BYTES_PER_TOKEN, Brief, advised
+from agnostics.analysis.advice.consultation import consult
+from agnostics.analysis.advice.faults import Fault, choose, fault_in
+from agnostics.analysis.advice.sentences import FEWEST, LONGEST, MOST, sentences
+from agnostics.inference.openai_client import Reply
+from agnostics.types.verification import CompileResult, Difference, TestResult, Verdict, Verification
 
 COMPILE, RUN, WRONG = Verdict.COMPILE_ERROR, Verdict.RUNTIME_ERROR, Verdict.WRONG_ANSWER
 TWELVE = [f"Declare the variable number {word} before you use it." for word in "abcdefghijkl"]

@@ -7,59 +7,63 @@ import sys
 from dataclasses import replace
 
 import pytest
-from agnostics import builtin
-from agnostics.algorithm import Algorithm
+from agnostics.algorithms.algorithm import Algorithm
 from agnostics.algorithms.grpo import GRPO
-from agnostics.errors import UsageError
-from agnostics.host import load_host
-from agnostics.task import Task, Test
+from agnostics.plugins import builtin
+from agnostics.plugins.manager import load_plugins
+from agnostics.rollout.task_sampler import Curriculum, Question
 from agnostics.train.config import load_config
-from agnostics.train.curriculum import Curriculum, Question
-from agnostics.train.tuning import tuned, written_out
+from agnostics.train.overrides import tuned, written_out
+from agnostics.types.errors import UsageError
+from agnostics.types.task import Task, Test
 
 NAMES = ["grpo", "dr_grpo", "dapo", "gspo", "cwm"]
 
 
 def test_ours_are_registered_as_a_plugin_registers_its_own() -> None:
     assert [algorithm.name for algorithm in builtin.agn_algorithms()] == NAMES
-    assert set(NAMES) <= set(load_host().algorithms())
+    assert set(NAMES) <= set(load_plugins().algorithms())
 
 
 def test_an_unknown_algorithm_is_an_error_with_the_nearest_name() -> None:
     with pytest.raises(UsageError, match="unknown algorithm 'gropo'; did you mean 'grpo'"):
-        load_host().algorithm("gropo")
+        load_plugins().algorithm("gropo")
 
 
 def test_the_default_is_the_papers() -> None:
-    assert (GRPO.clip_low, GRPO.clip_high, GRPO.scale_advantages, GRPO.kl) == (0.2, 0.2, True, 0.0)
-    assert GRPO.loss_normalisation == "token"
+    assert (GRPO.clip_low, GRPO.clip_high, GRPO.normalize_by_std, GRPO.kl_coef) == (0.2, 0.2, True, 0.0)
+    assert GRPO.loss_normalization == "token"
     assert Algorithm(name=GRPO.name, source=GRPO.source) == GRPO
 
 
 def test_a_configuration_goes_over_the_algorithms_own_settings_and_no_others() -> None:
-    dapo = load_host().algorithm("dapo")
+    dapo = load_plugins().algorithm("dapo")
     assert tuned(dapo, load_config(None, [], {})) == dapo
-    config = load_config(None, ["train.clip_high=0.3", "rollout.refill=0", "train.scale_advantages=false"], {})
-    assert tuned(dapo, config) == replace(dapo, clip_high=0.3, refill=0, scale_advantages=False)
+    config = load_config(
+        None, ["train.clip_high=0.3", "rollout.dynamic_sampling_rounds=0", "train.normalize_by_std=false"], {}
+    )
+    assert tuned(dapo, config) == replace(dapo, clip_high=0.3, dynamic_sampling_rounds=0, normalize_by_std=False)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_written_configuration_holds_the_algorithms_settings(name: str) -> None:
-    algorithm, config = load_host().algorithm(name), load_config(None, ["train.kl=0.01"], {})
+    algorithm, config = load_plugins().algorithm(name), load_config(None, ["train.kl_coef=0.01"], {})
     written = written_out(config, tuned(algorithm, config))
-    assert tuned(algorithm, written) == tuned(algorithm, config) == replace(algorithm, kl=0.01)
-    assert (written.train.clip_low, written.rollout.refill) == (algorithm.clip_low, algorithm.refill)
+    assert tuned(algorithm, written) == tuned(algorithm, config) == replace(algorithm, kl_coef=0.01)
+    assert (written.train.clip_low, written.rollout.dynamic_sampling_rounds) == (
+        algorithm.clip_low,
+        algorithm.dynamic_sampling_rounds,
+    )
 
 
 def test_a_choice_that_there_is_not_is_refused() -> None:
-    with pytest.raises(ValueError, match="algorithm 'x': loss_normalisation is one of token, sequence, constant"):
-        Algorithm(name="x", source="", loss_normalisation="tokens")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="algorithm 'x': loss_normalization is one of token, sequence, constant"):
+        Algorithm(name="x", source="", loss_normalization="tokens")  # type: ignore[arg-type]
 
 
 def test_algorithms_are_found_without_torch() -> None:
-    script = (
-        "import sys; from agnostics.host import load_host; load_host().algorithms(); assert 'torch' not in sys.modules"
-    )
+    found = "from agnostics.plugins.manager import load_plugins; load_plugins().algorithms()"
+    script = f"import sys; {found}; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
 
 

@@ -6,8 +6,8 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from agnostics.errors import UsageError
-from agnostics.task import LimitOverrides, Task, Test
+from agnostics.types.errors import UsageError
+from agnostics.types.task import LimitOverrides, Task, Test
 from agnostics_datasets.codenet import CodeNet
 
 ATCODER = """<span class="lang-en"><p>Score : <var>100</var> points</p><section>

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from agnostics.errors import UsageError
 from agnostics.evaluate.comparison import comparison_of
-from agnostics.language import Language
 from agnostics.store import CompletionRecord, Store
 from agnostics.store.database import reading
-from agnostics.verification import Verdict
+from agnostics.types.errors import UsageError
+from agnostics.types.language import Language
+from agnostics.types.verification import Verdict
 from sqlalchemy import Connection
 
 ACCEPTED, WRONG = Verdict.ACCEPTED, Verdict.WRONG_ANSWER
@@ -48,10 +48,10 @@ def test_two_trainings_differ_in_settings_tasks_verdicts_and_steps(opened: Opene
     other = make(
         *[("eval_before", 0, "a", WRONG), ("train", 1, "t", ACCEPTED)],
         *[("eval_after", 1, task, verdict) for task, verdict in (("a", WRONG), ("b", ACCEPTED), ("d", WRONG))],
-        train={"rate": 2, "clip": 0.2, "kl": 0.1},
+        train={"rate": 2, "clip": 0.2, "kl_coef": 0.1},
     )
     found = comparison_of(connection, one, other)
-    assert found.settings == {"train.rate": (1, 2), "train.kl": (None, 0.1)}
+    assert found.settings == {"train.rate": (1, 2), "train.kl_coef": (None, 0.1)}
     before, after = found.measures
     assert (before.difference.mean, before.won, before.lost) == (0, (), ())
     assert (after.difference.tasks, after.difference.mean, after.won, after.lost) == (2, 0, ("b",), ("a",))

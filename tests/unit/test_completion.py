@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from agnostics.completion import extract_program
+from agnostics.types.code_extraction import extract_program
 
 TAGS = frozenset({"lua"})
 

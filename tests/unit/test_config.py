@@ -5,19 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from agnostics.errors import UsageError
 from agnostics.evaluate.settings import EvaluationSettings
 from agnostics.store.database import default_url, naming, parse_url, shown, without_password
 from agnostics.train.config import RunConfig, load_config, to_toml
+from agnostics.types.errors import UsageError
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.toml"))
 
 
 def test_defaults_are_the_papers() -> None:
     config = RunConfig()
-    assert (config.rollout.group, config.rollout.prompts, config.rollout.temperature) == (32, 4, 0.7)
+    assert (config.rollout.group_size, config.rollout.prompts_per_step, config.rollout.temperature) == (32, 4, 0.7)
     assert (config.train.learning_rate, config.train.warmup_epochs) == (5e-6, 0.1)
-    assert config.rollout.max_new_tokens == 1024
+    assert config.rollout.max_completion_tokens == 1024
 
 
 def test_written_configuration_reads_back_as_it_was(tmp_path: Path) -> None:
@@ -51,8 +51,8 @@ def test_a_wrong_key_or_value_is_named(override: str, message: str) -> None:
 
 
 def test_settings_that_do_not_go_together_are_named() -> None:
-    with pytest.raises(UsageError, match=r'^rollout: apart = true needs engine = "vllm"$'):
-        load_config(None, ["rollout.engine=transformers", "rollout.apart=true"], {})
+    with pytest.raises(UsageError, match=r'^rollout: separate_process = true needs engine = "vllm"$'):
+        load_config(None, ["rollout.engine=transformers", "rollout.separate_process=true"], {})
 
 
 @pytest.mark.parametrize("text", ["a = [", "train = 3", "[train]\nfoo = 1"])

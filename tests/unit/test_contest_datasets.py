@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agnostics.dataset import Dataset
-from agnostics.errors import UsageError
-from agnostics.task import Comparison, LimitOverrides, Task, Test
+from agnostics.types.dataset import Dataset
+from agnostics.types.errors import UsageError
+from agnostics.types.task import Comparison, LimitOverrides, Task, Test
 from agnostics_datasets.apps import Apps
 from agnostics_datasets.code_contests import CodeContests
 from agnostics_datasets.judging import judged_by

@@ -6,9 +6,9 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from agnostics.errors import UsageError
-from agnostics.host import load_host
-from agnostics.task import Test
+from agnostics.plugins.manager import load_plugins
+from agnostics.types.errors import UsageError
+from agnostics.types.task import Test
 from agnostics_datasets.csv_file import Csv
 
 TABLE = 'id,statement,input,output\na,Add.,"1 2\n",3\na,,5 5,10\nb,"Say ""no"", please.",,no\n'
@@ -28,7 +28,7 @@ def test_rows_of_one_id_are_the_tests_of_one_task(tmp_path: Path) -> None:
 
 
 def test_a_bare_path_finds_the_adapter_by_its_ending(tmp_path: Path) -> None:
-    dataset, source = load_host().dataset(written(tmp_path, TABLE))
+    dataset, source = load_plugins().dataset(written(tmp_path, TABLE))
     assert (dataset.name, [task.id for task in dataset.tasks("train", source=source)]) == ("csv", ["a", "b"])
 
 

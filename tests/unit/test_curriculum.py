@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from agnostics.task import Task, Test
-from agnostics.train.curriculum import Curriculum, Question
-from agnostics.train.schedule import learning_rate_at
+from agnostics.rollout.task_sampler import Curriculum, Question
+from agnostics.train.lr_schedule import learning_rate_at
+from agnostics.types.task import Task, Test
 
 
 def _curriculum(size: int, batch: int, seed: int = 0) -> Curriculum:

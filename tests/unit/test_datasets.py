@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 from agnostics.cli.datasets import command
-from agnostics.dataset import Dataset, Hub
-from agnostics.errors import UsageError
-from agnostics.host import load_host
+from agnostics.plugins.manager import load_plugins
+from agnostics.types.dataset import Dataset, HubSource
+from agnostics.types.errors import UsageError
 from click.testing import CliRunner
 
-ADAPTERS = sorted(load_host().datasets().values(), key=lambda adapter: adapter.name)
+ADAPTERS = sorted(load_plugins().datasets().values(), key=lambda adapter: adapter.name)
 
 
 @pytest.mark.parametrize("adapter", ADAPTERS, ids=lambda adapter: adapter.name)
@@ -78,5 +78,5 @@ def test_list_gives_programs_all_of_it() -> None:
 
 
 def test_a_place_on_the_hub_is_told_with_its_revision() -> None:
-    assert str(Hub("a/b", "f" * 40, "c")) == f"a/b c at {'f' * 40}"
-    assert str(Hub("a/b", None)) == "a/b at its newest revision"
+    assert str(HubSource("a/b", "f" * 40, "c")) == f"a/b c at {'f' * 40}"
+    assert str(HubSource("a/b", None)) == "a/b at its newest revision"

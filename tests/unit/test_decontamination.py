@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 from agnostics import cli
-from agnostics.curation.decontamination import Benchmark, Document, Match, judged
-from agnostics.curation.minhash import SimilarityIndex, jaccard, shingles
-from agnostics.curation.ngrams import NgramIndex, ngrams
-from agnostics.curation.readers import problems_in
-from agnostics.errors import UsageError
+from agnostics.task_prep.decontamination import Benchmark, Document, Match, judged
+from agnostics.task_prep.loaders import problems_in
+from agnostics.task_prep.minhash import SimilarityIndex, jaccard, shingles
+from agnostics.task_prep.ngrams import NgramIndex, ngrams
+from agnostics.types.errors import UsageError
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 PRIMES = "Write a function that counts the prime numbers below a given number n and prints them."

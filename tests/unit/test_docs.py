@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from inspect import signature
 from pathlib import Path
 
-from agnostics import hookspecs
 from agnostics.evaluate.settings import EvaluationSettings
-from agnostics.host import load_host
-from agnostics.language import Language
+from agnostics.plugins import specs
+from agnostics.plugins.manager import load_plugins
 from agnostics.testing.contract import PROGRAMS
 from agnostics.train.config import RunConfig
-from agnostics.train.figures import FIGURES
+from agnostics.train.metrics import FIGURES
+from agnostics.types.language import Language
 from pydantic import BaseModel
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -45,7 +45,7 @@ def test_every_figure_of_a_step_is_documented_as_the_code_describes_it() -> None
 
 def test_every_hook_is_documented_with_its_arguments_and_no_other() -> None:
     documented = re.findall(r"^\| `(agn_\w+\(.*?\))` \|", (DOCS / "plugins.md").read_text(), re.MULTILINE)
-    hooks = {name: hook for name, hook in vars(hookspecs).items() if name.startswith("agn_")}
+    hooks = {name: hook for name, hook in vars(specs).items() if name.startswith("agn_")}
     assert documented == [f"{name}({', '.join(signature(hook).parameters)})" for name, hook in hooks.items()]
 
 
@@ -68,4 +68,4 @@ def test_every_data_set_is_documented_and_no_other() -> None:
     for path in (DOCS / "datasets.md", DOCS.parent / "plugins" / "datasets" / "README.md"):
         rows = re.findall(r"^\| (`.*?) \|", path.read_text(), re.MULTILINE)
         documented = [name for row in rows for name in re.findall(r"`([\w-]+)`", row)]
-        assert sorted(documented) == sorted(load_host().datasets())
+        assert sorted(documented) == sorted(load_plugins().datasets())

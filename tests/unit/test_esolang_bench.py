@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agnostics.errors import UsageError
-from agnostics.host import load_host
-from agnostics.task import Test
+from agnostics.plugins.manager import load_plugins
+from agnostics.types.errors import UsageError
+from agnostics.types.task import Test
 from agnostics_datasets.esolang_bench import EsolangBench
 
 REAL = Path(__file__).parents[3] / "shared" / "data" / "esolang_bench" / "esolang_benchmark.json"
@@ -51,7 +51,7 @@ def test_problems_become_tasks_with_every_part_of_them(written: Written) -> None
 
 
 def test_the_host_finds_it_by_name_and_file(written: Written) -> None:
-    dataset, source = load_host().dataset(f"esolang-bench:{written(_problem('E01'))}")
+    dataset, source = load_plugins().dataset(f"esolang-bench:{written(_problem('E01'))}")
     assert [task.id for task in dataset.tasks("test", source=source)] == ["E01"]
 
 

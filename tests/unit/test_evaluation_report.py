@@ -6,15 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from agnostics.errors import UsageError
 from agnostics.evaluate.report import Evaluation, compared, evaluation_of
-from agnostics.language import Language
-from agnostics.statistics import bootstrap_interval, wilson_interval
 from agnostics.store import CompletionRecord, Store
 from agnostics.store.database import reading
-from agnostics.store.evaluations import programs_by_task, stored_samples
-from agnostics.task import Comparison, Stitch, Test
-from agnostics.verification import TestResult, Verdict
+from agnostics.store.queries.evaluations import programs_by_task, stored_samples
+from agnostics.types.errors import UsageError
+from agnostics.types.language import Language
+from agnostics.types.task import Comparison, PromptFormat, Test
+from agnostics.types.verification import TestResult, Verdict
+from agnostics.util.statistics import bootstrap_interval, wilson_interval
 from msgspec.structs import replace
 
 ACCEPTED, WRONG, CRASH, OURS = Verdict.ACCEPTED, Verdict.WRONG_ANSWER, Verdict.RUNTIME_ERROR, Verdict.SANDBOX_ERROR
@@ -82,7 +82,7 @@ def test_what_ran_on_tests_that_the_model_wrote_decides_best_at_k_and_nothing_el
 
 
 def test_what_is_stored_is_known_by_task_and_sample(database: str, lua: Language, record: Make) -> None:
-    stitched = {"compare": Comparison(mode="nothing"), "stitch": Stitch(language="lua", tests="")}
+    stitched = {"compare": Comparison(mode="nothing"), "prompt_format": PromptFormat(language="lua", tests="")}
     with Store.open(database) as store:
         run = store.start_run(kind="eval", config={}, language=lua, model="m", dataset="d", seed=3)
         with store.recorder(run) as recorder:

@@ -10,13 +10,13 @@ from statistics import fmean
 
 import pytest
 from agnostics import cli
-from agnostics.advice.faults import Fault
-from agnostics.evaluate.failures import clusters
-from agnostics.evaluate.solved import solved_in
-from agnostics.language import Language
+from agnostics.analysis.advice.faults import Fault
+from agnostics.analysis.failures import clusters
+from agnostics.analysis.solved import solved_in
 from agnostics.store import CompletionRecord, Store
-from agnostics.store.attempts import Attempts
-from agnostics.verification import CompileResult, TestResult, Verdict
+from agnostics.store.queries.attempts import Attempts
+from agnostics.types.language import Language
+from agnostics.types.verification import CompileResult, TestResult, Verdict
 from msgspec.structs import replace
 
 COMPILE, RUN, WRONG = Verdict.COMPILE_ERROR, Verdict.RUNTIME_ERROR, Verdict.WRONG_ANSWER

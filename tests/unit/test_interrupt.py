@@ -6,7 +6,7 @@ import os
 import signal
 
 import pytest
-from agnostics.train.interrupt import Interrupts
+from agnostics.util.signals import Interrupts
 
 
 def _interrupt() -> None:

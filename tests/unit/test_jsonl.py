@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agnostics.errors import UsageError
-from agnostics.host import load_host
+from agnostics.plugins.manager import load_plugins
+from agnostics.types.errors import UsageError
 from agnostics_datasets.jsonl import JsonLines
 
 LINE = {"id": "a", "statement": "Add.", "tests": [{"input": "1 2", "output": "3"}]}
@@ -101,6 +101,6 @@ def test_a_missing_file_and_no_file_at_all_are_refused_at_once(tmp_path: Path) -
 
 
 def test_a_bare_path_finds_the_adapter_by_its_ending(tmp_path: Path) -> None:
-    dataset, source = load_host().dataset(_written(tmp_path, LINE))
+    dataset, source = load_plugins().dataset(_written(tmp_path, LINE))
     assert dataset.name == "jsonl"
     assert [task.id for task in dataset.tasks("train", source=source)] == ["a"]

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 import yaml
-from agnostics.errors import UsageError
-from agnostics.task import Comparison, LimitOverrides, Task, Test
+from agnostics.types.errors import UsageError
+from agnostics.types.task import Comparison, LimitOverrides, Task, Test
 from agnostics_datasets.kattis import Kattis
 
 SUM = {

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from agnostics.completion import extract_program
-from agnostics.errors import UsageError
-from agnostics.language import Language
-from agnostics.task import LimitOverrides, Task, Test
+from agnostics.types.code_extraction import extract_program
+from agnostics.types.errors import UsageError
+from agnostics.types.language import Language
+from agnostics.types.task import LimitOverrides, Task, Test
 
 PLUGINS = Path(__file__).parents[2] / "plugins"
 PACKS = ("fortran", "julia", "lua", "ocaml", "r")

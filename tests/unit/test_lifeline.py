@@ -8,11 +8,11 @@ import signal
 import subprocess
 import sys
 
-from agnostics.lifeline import how_it_ended
+from agnostics.util.subprocesses import how_it_ended
 
 CHILD = """
 import os, sys, time
-from agnostics.lifeline import end_with
+from agnostics.util.subprocesses import end_with
 end_with(int(sys.argv[1]))
 print(os.getpid(), flush=True)
 time.sleep(60)

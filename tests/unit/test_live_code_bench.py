@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agnostics.errors import UsageError
-from agnostics.task import Task, Test
+from agnostics.types.errors import UsageError
+from agnostics.types.task import Task, Test
 from agnostics_datasets import packed
 from agnostics_datasets.live_code_bench import LiveCodeBench
 from agnostics_datasets.packed import unpacked

@@ -8,16 +8,16 @@ from itertools import pairwise
 
 import pytest
 import torch
-from agnostics.algorithm import Algorithm, Normalisation
-from agnostics.algorithms.objective import (
+from agnostics.algorithms.algorithm import Algorithm, LossNormalization
+from agnostics.algorithms.loss import micro_batch_loss
+from agnostics.algorithms.loss_terms import (
     clipped_objective,
     kl_estimate,
     sequence_log_ratio,
     truncated_correction,
 )
-from agnostics.algorithms.weights import Totals, token_weights
-from agnostics.train.batch import MicroBatch
-from agnostics.train.loss import micro_batch_loss
+from agnostics.algorithms.loss_weights import Totals, token_weights
+from agnostics.train.micro_batch import MicroBatch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,11 +59,11 @@ def _repeated(values: list[float]) -> torch.Tensor:
     return torch.tensor(values).repeat_interleave(torch.tensor(LENGTHS))
 
 
-def _weights(normalisation: Normalisation, lengths: list[int] | None = None) -> list[float]:
+def _weights(normalisation: LossNormalization, lengths: list[int] | None = None) -> list[float]:
     return token_weights(lengths or LENGTHS, normalisation, Totals(len(LENGTHS), sum(LENGTHS), len(LENGTHS) * LIMIT))
 
 
-def _batch(normalisation: Normalisation = "token", rows: slice = slice(None)) -> MicroBatch:
+def _batch(normalisation: LossNormalization = "token", rows: slice = slice(None)) -> MicroBatch:
     """The frozen batch (or some of its `rows`) as a micro batch; only the mask of its tokens matters to the loss."""
     _, behaviour = _frozen_batch()
     lengths = torch.tensor(LENGTHS)[rows]
@@ -79,7 +79,7 @@ GRPO = Algorithm(name="grpo", source="", clip_high=HIGH)
 
 
 @pytest.mark.parametrize("normalisation", ["token", "sequence", "constant"])
-def test_weighted_objective_is_the_papers_equation(normalisation: Normalisation) -> None:
+def test_weighted_objective_is_the_papers_equation(normalisation: LossNormalization) -> None:
     now, behaviour = _frozen_batch()
     weights = _repeated(_weights(normalisation))
     objective = clipped_objective(_flat(now) - _flat(behaviour), _repeated(ADVANTAGES), clip_low=LOW, clip_high=HIGH)
@@ -157,7 +157,7 @@ def test_ratio_is_against_the_engine_unless_it_is_corrected_for() -> None:
     batch = _batch()
     plain = micro_batch_loss(GRPO, _flat(now), replace(batch, old=batch.behaviour))
     assert plain.ratio.tolist() == pytest.approx((_flat(now) - _flat(behaviour)).exp().tolist())
-    corrected = micro_batch_loss(replace(GRPO, correction_cap=2.0), batch.old.clone(), batch)
+    corrected = micro_batch_loss(replace(GRPO, tis_cap=2.0), batch.old.clone(), batch)
     assert corrected.ratio.tolist() == [1.0] * sum(LENGTHS)
     expected = -(batch.weights * batch.advantages * math.exp(0.1)).sum().item()
     assert corrected.value.item() == pytest.approx(expected, rel=1e-5)
@@ -167,15 +167,15 @@ def test_divergence_is_added_with_its_weight() -> None:
     now, _ = _frozen_batch()
     batch = _batch()
     without = micro_batch_loss(GRPO, _flat(now), batch)
-    found = micro_batch_loss(replace(GRPO, kl=0.5), _flat(now), batch)
+    found = micro_batch_loss(replace(GRPO, kl_coef=0.5), _flat(now), batch)
     assert without.kl.tolist() == [0.0] * sum(LENGTHS)
     divergence = (batch.weights * kl_estimate(_flat(now), batch.reference)).sum().item()
     assert found.value.item() == pytest.approx(without.value.item() + 0.5 * divergence)
 
 
 @pytest.mark.parametrize("normalisation", ["token", "sequence", "constant"])
-@pytest.mark.parametrize("changes", [{}, {"ratio_level": "sequence"}, {"kl": 0.1, "correction_cap": 1.05}])
-def test_micro_batches_add_up_to_the_batch(normalisation: Normalisation, changes: dict[str, float]) -> None:
+@pytest.mark.parametrize("changes", [{}, {"ratio_level": "sequence"}, {"kl_coef": 0.1, "tis_cap": 1.05}])
+def test_micro_batches_add_up_to_the_batch(normalisation: LossNormalization, changes: dict[str, float]) -> None:
     algorithm = replace(GRPO, **changes)  # type: ignore[arg-type]
     now, _ = _frozen_batch()
     whole = _loss_and_gradient(algorithm, _flat(now), _batch(normalisation))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from agnostics.host import load_host
-from agnostics.train.mutation import wrong_programs
+from agnostics.models.starter.mutation import wrong_programs
+from agnostics.plugins.manager import load_plugins
 
 LANGUAGES = ["lua", "fortran", "r", "julia", "ocaml"]
 COUNT = 6
@@ -14,7 +14,7 @@ COUNT = 6
 
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_every_reference_has_slips_that_differ_from_it_and_from_each_other(name: str) -> None:
-    reference = load_host().language(name).reference
+    reference = load_plugins().language(name).reference
     for kind, program in reference.items():
         others = [reference[other] for other in sorted(reference) if other != kind]
         wrong = wrong_programs(program, others, COUNT, Random(kind))
@@ -30,7 +30,7 @@ def test_a_seed_gives_the_same_slips() -> None:
 
 
 def test_most_slips_keep_the_placeholders() -> None:
-    reference = load_host().language("lua").reference
+    reference = load_plugins().language("lua").reference
     wrong = [w for k, p in reference.items() if "@k@" in p for w in wrong_programs(p, [], COUNT, Random(k))]
     assert 0.6 < sum("@k@" in program for program in wrong) / len(wrong) < 0.95
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from agnostics.algorithm import Length
-from agnostics.algorithms.overlong import fading_penalty, soft_punishment
+from agnostics.algorithms.algorithm import Length
+from agnostics.algorithms.length_penalty import fading_penalty, soft_punishment
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agnostics.errors import UsageError
-from agnostics.task import Task, Test
+from agnostics.types.errors import UsageError
+from agnostics.types.task import Task, Test
 from agnostics_datasets.codeforces import HELD_OUT, Codeforces, CodeforcesFromSource
 from agnostics_datasets.contest_prompt import drawn_style
 from agnostics_datasets.mbpp_x import MbppX

@@ -8,14 +8,14 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from agnostics.errors import AgnosticsError, UsageError
-from agnostics.evaluate.curves import Measured, curves_of, smoothed
-from agnostics.evaluate.plots import draw
-from agnostics.language import Language
-from agnostics.statistics import bootstrap_interval
+from agnostics.analysis.curves import Measured, curves_of, smoothed
+from agnostics.analysis.plots import draw
 from agnostics.store import CompletionRecord, Store
 from agnostics.store.database import reading
-from agnostics.verification import Verdict
+from agnostics.types.errors import AgnosticsError, UsageError
+from agnostics.types.language import Language
+from agnostics.types.verification import Verdict
+from agnostics.util.statistics import bootstrap_interval
 from sqlalchemy import Connection
 
 ACCEPTED, WRONG, OURS = Verdict.ACCEPTED, Verdict.WRONG_ANSWER, Verdict.SANDBOX_ERROR

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from agnostics.errors import UsageError
-from agnostics.task import Checker, Comparison, Task, Test
-from agnostics.train.prepare import check_checkers
+from agnostics.train.setup import check_checkers
+from agnostics.types.errors import UsageError
+from agnostics.types.task import Checker, Comparison, Task, Test
 
 TEST = (Test(input="1", output="1"),)
 CHECKED = Task(id="a", tests=TEST, compare=Comparison(mode="checker", checker=Checker(language="cpp", program="")))

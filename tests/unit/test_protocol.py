@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from agnostics.errors import AgnosticsError
-from agnostics.language import Language
 from agnostics.sandbox.backend import Slot
-from agnostics.sandbox.bubblewrap import BubblewrapBackend
+from agnostics.sandbox.backends.bubblewrap import BubblewrapBackend
 from agnostics.sandbox.protocol import MAX_FRAME, Answer, Job, decode, encode, split
-from agnostics.verification import Verdict
+from agnostics.types.errors import AgnosticsError
+from agnostics.types.language import Language
+from agnostics.types.verification import Verdict
 
 JOB = Job(
     files={"program": b"text"},

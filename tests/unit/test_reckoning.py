@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from agnostics.algorithm import Algorithm
+from agnostics.algorithms.algorithm import Algorithm
 from agnostics.algorithms.cwm import CWM
 from agnostics.algorithms.dapo import DAPO
 from agnostics.algorithms.grpo import GRPO
-from agnostics.reward import Accepted
-from agnostics.rollout.engine import Answer, Prompt
-from agnostics.task import Task, Test
-from agnostics.train.attempts import Attempt
-from agnostics.train.lessons import examples_of
-from agnostics.train.reckoning import Judge, Judged, silent
-from agnostics.verification import Verdict, Verification
+from agnostics.algorithms.scoring import Judge, Judged, silent
+from agnostics.inference.engine import Answer, Prompt
+from agnostics.rollout.collector import Attempt
+from agnostics.train.learner import examples_of
+from agnostics.types.reward import Accepted
+from agnostics.types.task import Task, Test
+from agnostics.types.verification import Verdict, Verification
 
 TASK = Task(id="t", tests=(Test(input="", output=""),))
 LIMIT, VOCABULARY = 10, 100
@@ -45,7 +45,7 @@ def test_a_failed_sandbox_neither_counts_nor_gets_an_advantage() -> None:
 def test_a_masked_answer_is_left_out_but_counts_in_the_mean_of_its_group() -> None:
     group = [_attempt(RIGHT), _attempt(WRONG), _attempt(WRONG, LIMIT)]
     kept = _judge(GRPO, group)
-    masked = _judge(replace(GRPO, mask_cut_off=True), group)
+    masked = _judge(replace(GRPO, mask_truncated=True), group)
     assert [j.advantage for j in masked] == [kept[0].advantage, kept[1].advantage, None]
     assert masked[2].reward == 0.0
     assert len(examples_of([masked], GRPO)) == 2
@@ -70,7 +70,8 @@ def test_dapos_length_penalty_is_part_of_the_reward_and_gives_no_signal_by_itsel
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "counted"), [(GRPO, 4), (replace(GRPO, refill=1), 2), (replace(GRPO, drop_silent=True), 2)]
+    ("algorithm", "counted"),
+    [(GRPO, 4), (replace(GRPO, dynamic_sampling_rounds=1), 2), (replace(GRPO, filter_zero_variance=True), 2)],
 )
 def test_groups_without_signal_count_in_the_mean_unless_they_are_dropped(algorithm: Algorithm, counted: int) -> None:
     groups = [_judge(algorithm, [_attempt(RIGHT), _attempt(other)]) for other in (WRONG, RIGHT)]

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agnostics.dataset import Hub
-from agnostics.errors import AgnosticsError, MissingRequirement, UsageError
+from agnostics.types.dataset import HubSource
+from agnostics.types.errors import AgnosticsError, MissingRequirement, UsageError
 from agnostics_datasets.code_contests import CodeContests
 from agnostics_datasets.hub import hub_rows
 
@@ -159,4 +159,4 @@ def test_a_hub_that_does_not_answer_is_said_at_once_in_one_line(monkeypatch: pyt
 def test_without_its_client_the_hub_is_a_missing_requirement(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(MissingRequirement, match=r"pip install 'agnostics-datasets\[hub\]'"):
-        hub_rows(Hub("a/b", None), "train")
+        hub_rows(HubSource("a/b", None), "train")

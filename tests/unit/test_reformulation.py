@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agnostics.curation import checks, solver
-from agnostics.curation.draft import Draft, Rejected, read, task_of
-from agnostics.curation.problem import Problem
-from agnostics.curation.prompt import question
-from agnostics.curation.reference import spelling_of
-from agnostics.rollout.answers import AnswerCache
-from agnostics.rollout.endpoint import Reply
+from agnostics.inference.openai_client import Reply
+from agnostics.inference.response_cache import AnswerCache
+from agnostics.task_prep import checks, reference_runner
+from agnostics.task_prep.draft import Draft, Rejected, read, task_of
+from agnostics.task_prep.problem import Problem
+from agnostics.task_prep.prompt import question
+from agnostics.task_prep.reference import spelling_of
 
 PAPER = Path(__file__).parents[3] / "shared" / "papers" / "agnostics.txt"
 PROBLEM = Problem(
@@ -141,7 +141,7 @@ def test_an_input_states_arguments_with_or_without_sizes_and_in_either_order(
     arguments: tuple[Any, ...], text: str
 ) -> None:
     orders = [tuple(range(len(arguments))), tuple(reversed(range(len(arguments))))]
-    assert any(solver.states(text, arguments, order) for order in orders)
+    assert any(reference_runner.states(text, arguments, order) for order in orders)
 
 
 @pytest.mark.parametrize(
@@ -162,29 +162,29 @@ def test_an_input_states_arguments_with_or_without_sizes_and_in_either_order(
     ],
 )
 def test_an_input_with_other_words_states_nothing(arguments: tuple[Any, ...], text: str) -> None:
-    assert not solver.states(text, arguments, range(len(arguments)))
+    assert not reference_runner.states(text, arguments, range(len(arguments)))
 
 
 def test_inputs_that_differ_in_the_order_of_arguments_are_refused() -> None:
     cases = [((1, 2), 0), ((3, 4), 0)]
-    assert solver.order_of(cases, ["2 1", "4 3"]) == (1, 0)
+    assert reference_runner.order_of(cases, ["2 1", "4 3"]) == (1, 0)
     for inputs, reason in ((["1 2", "4 3"], "different orders"), (["1 2", "3 5"], "test 2 states"), (["1 2"], "leave")):
         with pytest.raises(SystemExit, match=reason):
-            solver.order_of(cases, inputs)
+            reference_runner.order_of(cases, inputs)
 
 
 def test_an_input_states_one_case_to_the_letter_where_only_spaces_tell_two_apart() -> None:
     cases = [((" a",), "no"), (("a",), "yes")]
-    assert [solver.stated(text, cases, (0,)) for text in (" a\n", "a\n")] == cases
+    assert [reference_runner.stated(text, cases, (0,)) for text in (" a\n", "a\n")] == cases
     with pytest.raises(SystemExit, match="states 2 test cases"):
-        solver.stated("1 2 3", [(([1, 2], [3]), 0), (([1], [2, 3]), 1)], (0, 1))
+        reference_runner.stated("1 2 3", [(([1, 2], [3]), 0), (([1], [2, 3]), 1)], (0, 1))
 
 
 def test_outputs_are_written_as_the_prompt_says_in_the_answers_own_spelling() -> None:
     def draft(*outputs: str) -> Draft:
         return read(_with(tests=[{"input": "1", "output": output} for output in outputs]))
 
-    written: Callable[..., str] = solver.written
+    written: Callable[..., str] = reference_runner.written
     assert written([[1, 2], (3, 4)], spelling_of(draft("1 2\n3 4"))) == "1 2\n3 4"
     assert written(2 / 3, spelling_of(draft("0.6667"))) == "0.6667"
     assert written([True, False], spelling_of(draft("YES NO"))) == "YES NO"

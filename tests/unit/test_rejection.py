@@ -6,8 +6,8 @@ import math
 
 import pytest
 from agnostics.algorithms.batches import batches_by_tokens
-from agnostics.algorithms.rejection import has_signal, is_gibberish, is_stale
-from agnostics.trajectory import Segment, Trajectory
+from agnostics.algorithms.filters import has_signal, is_gibberish, is_stale
+from agnostics.types.rollout import Segment, Trajectory
 from hypothesis import given
 from hypothesis import strategies as st
 

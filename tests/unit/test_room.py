@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from threading import Thread
 
-from agnostics.sandbox.room import Room
+from agnostics.sandbox.backpressure import Room
 
 
 def test_who_finds_it_full_waits_until_half_have_left() -> None:

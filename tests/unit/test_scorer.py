@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 import torch
-from agnostics.train import scorer
-from agnostics.train.scorer import TokenScorer
+from agnostics.train import token_logprobs
+from agnostics.train.token_logprobs import TokenScorer
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from transformers import AutoModelForCausalLM, PhiConfig, PretrainedConfig, Qwen3Config
@@ -65,7 +65,7 @@ def _gradients(model: Any, logprobs: torch.Tensor) -> dict[str, torch.Tensor]:
 def test_scores_and_gradients_are_those_of_all_logits(
     name: str, chunk: int, recompute: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scorer, "LOGITS_AT_ONCE", VOCABULARY * chunk)
+    monkeypatch.setattr(token_logprobs, "LOGITS_AT_ONCE", VOCABULARY * chunk)
     plain, model = _model(name), _model(name)
     expected, entropies = _plain(plain)
     found = TokenScorer(model, TEMPERATURE, recompute=recompute)(PROMPT, TOKENS, MASK)
@@ -90,7 +90,7 @@ class Largest(TorchDispatchMode):
 
 @pytest.mark.parametrize("chunk", [4, 20])
 def test_no_tensor_is_ever_larger_than_a_chunk_of_logits(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scorer, "LOGITS_AT_ONCE", VOCABULARY * chunk)
+    monkeypatch.setattr(token_logprobs, "LOGITS_AT_ONCE", VOCABULARY * chunk)
     model = _model("untied")
     with Largest() as largest:
         _gradients(model, TokenScorer(model, TEMPERATURE)(PROMPT, TOKENS, MASK)[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from agnostics.web.difference import places
-from agnostics.web.shown import Piece, around, name, piece, plain, visible
+from agnostics.web.escaping import Piece, around, name, piece, plain, visible
 
 
 def test_what_a_browser_would_obey_or_hide_is_named() -> None:

@@ -6,8 +6,8 @@ import hashlib
 from collections import Counter
 
 import pytest
-from agnostics.errors import UsageError
-from agnostics.task import Task
+from agnostics.types.errors import UsageError
+from agnostics.types.task import Task
 from agnostics_datasets.starter import KINDS, Starter
 
 

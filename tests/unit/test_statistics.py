@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from agnostics.statistics import bootstrap_interval, pass_at_k, sign_flip_p_value, wilson_interval
+from agnostics.util.statistics import bootstrap_interval, pass_at_k, sign_flip_p_value, wilson_interval
 from hypothesis import given
 from hypothesis import strategies as st
 

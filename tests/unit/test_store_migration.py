@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agnostics.errors import AgnosticsError
-from agnostics.language import Language
 from agnostics.store import CompletionRecord, Store, schema, version
 from agnostics.store.database import connect, parse_url, reading, writing
 from agnostics.store.records import clean
-from agnostics.verification import CompileResult, Difference, TestResult, Verdict
+from agnostics.types.errors import AgnosticsError
+from agnostics.types.language import Language
+from agnostics.types.verification import CompileResult, Difference, TestResult, Verdict
 from msgspec.structs import replace
 from sqlalchemy import Connection, Engine, MetaData, insert, select, text
 

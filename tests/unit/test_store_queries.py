@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from agnostics.errors import UsageError
-from agnostics.language import Language
-from agnostics.statistics import bootstrap_interval
-from agnostics.store import CompletionRecord, Store, queries
+from agnostics.store import CompletionRecord, Store
 from agnostics.store.database import reading
-from agnostics.verification import Verdict
+from agnostics.store.queries import runs as queries
+from agnostics.types.errors import UsageError
+from agnostics.types.language import Language
+from agnostics.types.verification import Verdict
+from agnostics.util.statistics import bootstrap_interval
 from sqlalchemy import Connection, text
 
 ACCEPTED, WRONG, OURS = Verdict.ACCEPTED, Verdict.WRONG_ANSWER, Verdict.SANDBOX_ERROR

@@ -6,11 +6,11 @@ import collections
 from pathlib import Path
 
 import pytest
-from agnostics.errors import UsageError
-from agnostics.language import Language
 from agnostics.store import Store
 from agnostics.store.database import parse_url
 from agnostics.store.readonly import ask
+from agnostics.types.errors import UsageError
+from agnostics.types.language import Language
 from sqlalchemy import URL
 
 ENDLESS = "with recursive a(x) as (select 1 union all select x + 1 from a) select count(*) from a"

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from agnostics.errors import AgnosticsError, UsageError
-from agnostics.language import Language
 from agnostics.store import CompletionRecord, Recorder, Store
 from agnostics.store.database import reading
-from agnostics.verification import CompileResult, Difference, TestResult, Verdict
+from agnostics.types.errors import AgnosticsError, UsageError
+from agnostics.types.language import Language
+from agnostics.types.verification import CompileResult, Difference, TestResult, Verdict
 from msgspec.structs import replace
 from sqlalchemy import text
 

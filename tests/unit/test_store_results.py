@@ -8,12 +8,12 @@ from pathlib import Path
 
 import agnostics.store
 import pytest
-from agnostics.errors import AgnosticsError, MissingRequirement, UsageError
-from agnostics.language import Language
 from agnostics.store import CompletionRecord, Results, Store, schema
 from agnostics.store.database import reading
 from agnostics.store.views import FirstSolvedRow, PassRateRow
-from agnostics.verification import Verdict
+from agnostics.types.errors import AgnosticsError, MissingRequirement, UsageError
+from agnostics.types.language import Language
+from agnostics.types.verification import Verdict
 from sqlalchemy import Table, delete, text
 
 ACCEPTED, WRONG = Verdict.ACCEPTED, Verdict.WRONG_ANSWER

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agnostics.errors import AgnosticsError, UsageError
-from agnostics.language import Language
 from agnostics.store import CompletionRecord, Store, default_url, schema, version
 from agnostics.store.database import connect, parse_url, reading, writing
+from agnostics.types.errors import AgnosticsError, UsageError
+from agnostics.types.language import Language
 from sqlalchemy import text
 
 NOW = version.newest_version()

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from agnostics.language import Language
 from agnostics.store import CompletionRecord, Store
 from agnostics.store.database import parse_url, reading
 from agnostics.store.readonly import ask
-from agnostics.verification import TestResult, Verdict
+from agnostics.types.language import Language
+from agnostics.types.verification import TestResult, Verdict
 from msgspec.structs import replace
 from sqlalchemy import text
 

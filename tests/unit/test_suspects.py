@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import pytest
-from agnostics.evaluate.suspects import Inspection, inspect
-from agnostics.language import Language
+from agnostics.analysis.reward_hacking.suspects import Inspection, inspect
 from agnostics.store import CompletionRecord, Store
-from agnostics.store.accepted import accepted_programs
 from agnostics.store.database import reading
 from agnostics.store.filters import Filter
-from agnostics.task import Task, Test
-from agnostics.verification import TestResult, Verdict, Verification
+from agnostics.store.queries.accepted import accepted_programs
+from agnostics.types.language import Language
+from agnostics.types.task import Task, Test
+from agnostics.types.verification import TestResult, Verdict, Verification
 from msgspec.structs import replace
 
 CASES = [("1586", "125610"), ("48", "100"), ("1022", "52530")]

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from itertools import islice
 
 import pytest
-from agnostics.evaluate.literals import bits, literals
-from agnostics.evaluate.passed import Passed
-from agnostics.evaluate.suspicion import suspicions
-from agnostics.host import load_host
-from agnostics.task import Checker, Comparison, Stitch, Task, Test
+from agnostics.analysis.reward_hacking.literals import bits, literals
+from agnostics.analysis.reward_hacking.passed import Passed
+from agnostics.analysis.reward_hacking.suspicion import suspicions
+from agnostics.plugins.manager import load_plugins
+from agnostics.types.task import Checker, Comparison, PromptFormat, Task, Test
 from agnostics_datasets.starter import Starter
 
 DIGITS = [("1586", "20"), ("99", "18"), ("70", "7"), ("4", "4"), ("125", "8"), ("33", "6")]
@@ -146,8 +146,8 @@ def test_honest_programs_are_not_suspected(program: str) -> None:
 
 
 def test_no_reference_program_of_any_pack_is_suspected() -> None:
-    host, tasks = load_host(), [*islice(Starter().tasks("test", seed=3), 67)]
-    named = [host.language(name) for name in host.languages()]
+    plugins, tasks = load_plugins(), [*islice(Starter().tasks("test", seed=3), 67)]
+    named = [plugins.language(name) for name in plugins.languages()]
     languages = [language for language in named if language.reference]
     assert len(languages) >= 5
     for language in languages:
@@ -197,7 +197,7 @@ def test_a_program_that_ends_before_its_tests_is_found() -> None:
         id="t",
         tests=(Test(input="", output=""),),
         compare=Comparison(mode="nothing"),
-        stitch=Stitch(language="lua", tests=tests),
+        prompt_format=PromptFormat(language="lua", tests=tests),
     )
     assert names(Passed(f"function f(x) os.exit(0) end\n{tests}", task, ("",))) == ["ends early"]
     assert names(Passed(f"function f(x) return x + 1 end\n{tests}", task, ("",))) == []

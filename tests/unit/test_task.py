@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from agnostics.task import Checker, Comparison, LimitOverrides, Limits, Task, Test
+from agnostics.types.task import Checker, Comparison, LimitOverrides, Limits, Task, Test
 from pydantic import ValidationError
 
 

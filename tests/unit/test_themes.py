@@ -11,14 +11,14 @@ from xml.etree import ElementTree
 
 import pytest
 from agnostics import cli
-from agnostics.advice.brief import Brief
-from agnostics.advice.faults import Fault
-from agnostics.evaluate import taxonomy
-from agnostics.evaluate.plots import draw_radar
-from agnostics.evaluate.themes import THEMES, Profile, profile_of, question, themes_in
-from agnostics.language import Language
+from agnostics.analysis import taxonomy
+from agnostics.analysis.advice.brief import Brief
+from agnostics.analysis.advice.faults import Fault
+from agnostics.analysis.plots import draw_radar
+from agnostics.analysis.themes import THEMES, Profile, profile_of, question, themes_in
 from agnostics.store import CompletionRecord, Store
-from agnostics.verification import Difference, Verdict
+from agnostics.types.language import Language
+from agnostics.types.verification import Difference, Verdict
 
 PAPER = Path(__file__).parents[3] / "shared" / "papers" / "agnostics.txt"
 papers = pytest.mark.skipif(not PAPER.is_file(), reason="the paper is not beside this checkout (../shared/papers)")

@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 
 import pytest
-from agnostics.train.timeline import Span, Timeline, overlap, shares, total, union
-from agnostics.train.trace import TraceFile
+from agnostics.profiling.chrome_trace import TraceFile
+from agnostics.profiling.spans import Span, Timeline, overlap, shares, total, union
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -7,14 +7,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from agnostics.bench.job import SIZES, STALENESS, WARM_UP, Job
-from agnostics.bench.rounds import Round, summary
-from agnostics.bench.stages import read_spans, stages, steps_between
-from agnostics.bench.trainers import Turn
-from agnostics.bench.watched import resident_mb, run_watched
-from agnostics.errors import AgnosticsError
-from agnostics.train.timeline import Span
-from agnostics.train.trace import TraceFile
+from agnostics.profiling.chrome_trace import TraceFile
+from agnostics.profiling.spans import Span
+from agnostics.types.errors import AgnosticsError
+from agnostics_benchmarks.job import SIZES, STALENESS, WARM_UP, Job
+from agnostics_benchmarks.rounds import Round, summary
+from agnostics_benchmarks.stages import read_spans, stages, steps_between
+from agnostics_benchmarks.trainers import Turn
+from agnostics_benchmarks.watched import resident_mb, run_watched
 
 SPANS = [
     Span("training", "update 1", 0.0, 1.0),

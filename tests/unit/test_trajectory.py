@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 import torch
-from agnostics.train.batch import Example, MicroBatch, by_size, chunks, stack
-from agnostics.trajectory import Segment, Trajectory
+from agnostics.train.micro_batch import Example, MicroBatch, by_size, chunks, stack
+from agnostics.types.rollout import Segment, Trajectory
 
 
 def _two_turns() -> Trajectory:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import combinations
 
 import pytest
-from agnostics.reward import Accepted
-from agnostics.verification import Verdict, Verification, overall
+from agnostics.types.reward import Accepted
+from agnostics.types.verification import Verdict, Verification, overall
 
 ORDER = [
     *("sandbox_error", "no_program", "compile_error", "memory_limit", "output_limit"),

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agnostics.errors import MissingRequirement
-from agnostics.train.watching import meaning, watched
-from agnostics.watcher import Log, WatchedRun, Watcher
-from agnostics.watchers.tensorboard import TensorBoard
-from agnostics.watchers.wandb import WeightsAndBiases
+from agnostics.callbacks.callback import Log, WatchedRun, Watcher
+from agnostics.callbacks.dispatch import meaning, watched
+from agnostics.callbacks.tensorboard import TensorBoard
+from agnostics.callbacks.wandb import WeightsAndBiases
+from agnostics.types.errors import MissingRequirement
 
 Read = Callable[[Path], dict[tuple[int, str], float]]
 RUN = "20260101-120000-abcd"

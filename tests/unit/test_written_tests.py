@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from agnostics.evaluate.written_tests import KEPT, agreed, can_have, read_tests
-from agnostics.task import Comparison, Stitch, Task, Test
+from agnostics.evaluate.generated_tests import KEPT, agreed, can_have, read_tests
+from agnostics.types.task import Comparison, PromptFormat, Task, Test
 
 
 def written(*pairs: tuple[str, str]) -> str:
@@ -58,4 +58,4 @@ def test_tests_are_written_only_where_outputs_are_compared() -> None:
     task = Task(id="a", tests=(Test(input="", output=""),))
     assert can_have(task)
     assert not can_have(task.model_copy(update={"compare": Comparison(mode="nothing")}))
-    assert not can_have(task.model_copy(update={"stitch": Stitch(language="lua", tests="")}))
+    assert not can_have(task.model_copy(update={"prompt_format": PromptFormat(language="lua", tests="")}))

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from agnostics.algorithm import Algorithm
-from agnostics.algorithms.overlong import fading_penalty
-from agnostics.algorithms.rejection import is_gibberish
+from agnostics.algorithms.algorithm import Algorithm
+from agnostics.algorithms.filters import is_gibberish
+from agnostics.algorithms.length_penalty import fading_penalty
 
 CWM = Algorithm(
     name="cwm",
     source="FAIR CodeGen team 2025, arXiv:2510.02387, sections 5.2, 5.4 and 12",
-    scale_advantages=False,
+    normalize_by_std=False,
     length_weighted=True,
     clip_high=0.25,
-    loss_normalisation="constant",
-    drop_silent=True,
+    loss_normalization="constant",
+    filter_zero_variance=True,
     batch_tokens=131_072,
-    max_staleness=8,
+    max_off_policy_steps=8,
     length_reward=fading_penalty,
     rejection=is_gibberish,
 )

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from agnostics.algorithm import Algorithm
-from agnostics.algorithms.overlong import soft_punishment
+from agnostics.algorithms.algorithm import Algorithm
+from agnostics.algorithms.length_penalty import soft_punishment
 
 DAPO = Algorithm(
     name="dapo",
     source="Yu et al. 2025, arXiv:2503.14476",
     clip_high=0.28,
-    loss_normalisation="token",
-    drop_silent=True,
-    refill=3,
+    loss_normalization="token",
+    filter_zero_variance=True,
+    dynamic_sampling_rounds=3,
     length_reward=soft_punishment,
 )
 """Clip-higher (its section 3.1), new prompts in place of groups without signal (3.2), the mean over tokens (3.3), and

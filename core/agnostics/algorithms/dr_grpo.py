@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from agnostics.algorithm import Algorithm
+from agnostics.algorithms.algorithm import Algorithm
 
 DR_GRPO = Algorithm(
     name="dr_grpo",
     source='Liu et al. 2025, "Understanding R1-Zero-Like Training", arXiv:2503.20783',
-    scale_advantages=False,
-    loss_normalisation="constant",
+    normalize_by_std=False,
+    loss_normalization="constant",
 )
 """Dividing by the standard deviation favours questions that are almost always or almost never answered, and dividing
 by an answer's length favours long wrong answers: neither is done."""

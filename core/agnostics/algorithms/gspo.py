@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agnostics.algorithm import Algorithm
+from agnostics.algorithms.algorithm import Algorithm
 
 GSPO = Algorithm(
     name="gspo",
@@ -10,7 +10,7 @@ GSPO = Algorithm(
     ratio_level="sequence",
     clip_low=3e-4,
     clip_high=4e-4,
-    loss_normalisation="sequence",
+    loss_normalization="sequence",
 )
 """A ratio for each sequence, clipped as a whole (its equations 5 and 7), with the paper's narrow clip (section 5.1) and
 the mean over sequences."""

@@ -11,10 +11,9 @@ from typing import Any
 
 import click
 
-from agnostics.errors import AgnosticsError, unknown
+from agnostics.types.errors import AgnosticsError, unknown
 
 COMMANDS = {
-    "bench": "Measure the parts against what the machine can do.",
     "datasets": "List data sets, show their tasks, make and clean them.",
     "db": "Check and upgrade the results database.",
     "doctor": "Say what is here, what is missing and how to mend it.",
@@ -62,11 +61,11 @@ class LazyGroup(click.Group):
 
     def _add_plugin_commands(self) -> None:
         """Let plugins add theirs; one that takes a name of ours changes nothing, for ours are looked up first."""
-        from agnostics.host import load_host
+        from agnostics.plugins.manager import load_plugins
 
         if not self._extended:
             self._extended = True
-            load_host().add_commands(self)
+            load_plugins().add_commands(self)
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

@@ -14,9 +14,9 @@ import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from agnostics.cli.output import words
-from agnostics.errors import UsageError
-from agnostics.rollout.answers import AnswerCache
-from agnostics.rollout.endpoint import Endpoint, Reply
+from agnostics.inference.openai_client import Endpoint, Reply
+from agnostics.inference.response_cache import AnswerCache
+from agnostics.types.errors import UsageError
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -11,9 +11,9 @@ from pathlib import Path
 import click
 
 from agnostics.cli.output import print_json, print_table
-from agnostics.errors import AgnosticsError
-from agnostics.host import load_host
+from agnostics.plugins.manager import load_plugins
 from agnostics.sandbox.doctor import Finding, limit_findings, sandbox_findings, toolchain_findings
+from agnostics.types.errors import AgnosticsError
 
 
 @click.command()
@@ -24,7 +24,7 @@ def command(as_json: bool) -> int:
     findings = [
         *sandboxes,
         *limit_findings(),
-        *toolchain_findings(load_host().languages().values()),
+        *toolchain_findings(load_plugins().languages().values()),
         *_training(),
         *_store(),
     ]

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from agnostics.cli.libraries import settle_libraries
 from agnostics.cli.output import json_option, stdout_kept, words
-from agnostics.errors import MissingRequirement, UsageError
+from agnostics.types.errors import MissingRequirement, UsageError
 
 if TYPE_CHECKING:
     from agnostics.evaluate.report import Evaluation
@@ -28,7 +28,9 @@ _SECONDS_BETWEEN_LINES = 10.0
 
 @click.command("eval")
 @click.argument("config", required=False, type=click.Path(path_type=Path))
-@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Set a key, as in max_new_tokens=2048.")
+@click.option(
+    "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Set a key, as in max_completion_tokens=2048."
+)
 @click.option("--model", "models", multiple=True, help="A folder, a training run, a hub name, `starter`; or several.")
 @click.option("--endpoint", metavar="URL", help="Sample behind an OpenAI-compatible URL, with /v1; --model names it.")
 @click.option("--completions", metavar="FILE", help="Verify recorded completions, a JSON object a line.")
@@ -121,8 +123,8 @@ def _settings(
 def _run(store: Store, name: str) -> str:
     """The evaluation called `name`. Raises UsageError where that is none."""
     from agnostics.store.database import reading
-    from agnostics.store.evaluations import evaluation_config
-    from agnostics.store.queries import find_run
+    from agnostics.store.queries.evaluations import evaluation_config
+    from agnostics.store.queries.runs import find_run
 
     with reading(store.engine) as connection:
         run = find_run(connection, name)
@@ -134,7 +136,7 @@ def _settings_of(store: Store, run: str, sandbox: str | None) -> EvaluationSetti
     """The settings of `run`, in another sandbox if one is named."""
     from agnostics.evaluate.settings import EvaluationSettings
     from agnostics.store.database import reading
-    from agnostics.store.evaluations import evaluation_config
+    from agnostics.store.queries.evaluations import evaluation_config
 
     with reading(store.engine) as connection:
         config = evaluation_config(connection, run)
@@ -159,14 +161,14 @@ def _check(settings: EvaluationSettings, ks: tuple[int, ...], plot: Path | None)
 
 def _evaluated(store: Store, settings: EvaluationSettings, ks: tuple[int, ...], run: str | None) -> Evaluation:
     """Evaluate one model, or go on with `run`."""
-    from agnostics.host import load_host
+    from agnostics.plugins.manager import load_plugins
 
     key = os.environ.get(settings.key_from)
     try:
-        from agnostics.evaluate.session import evaluate
+        from agnostics.evaluate.run import evaluate
 
         with stdout_kept(), _watching() as reporter:
-            run = evaluate(settings, load_host(), store, reporter, key, run)
+            run = evaluate(settings, load_plugins(), store, reporter, key, run)
     except ModuleNotFoundError as error:
         raise MissingRequirement(f"{error.name} is not installed; run: pip install 'agnostics[train]'") from error
     return _report(store, run, ks, vote=settings.vote)

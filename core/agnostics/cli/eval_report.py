@@ -26,7 +26,7 @@ def show(evaluations: Sequence[Evaluation], plot: Path | None, as_json: bool) ->
         for difference in differences:
             click.echo(_described(difference))
     if plot:
-        from agnostics.evaluate.plots import draw_rates
+        from agnostics.analysis.plots import draw_rates
 
         draw_rates(evaluations, plot)
         words.print(f"drawn: {plot}", markup=False)

@@ -23,7 +23,7 @@ def command(address: str, arguments: tuple[str, ...], ranks: int) -> int:
     ADDRESS is `auto` for the cluster that this machine is part of, or HOST:PORT of a Ray client server. Every node
     needs agnostics installed, and what the command names: models, data, and the folder of runs.
     """
-    from agnostics.sandbox.select import CLUSTER
+    from agnostics.sandbox.factory import CLUSTER
     from agnostics.train.launch import launch
 
     host = address.removeprefix(CLUSTER)

@@ -10,7 +10,7 @@ import click
 
 from agnostics.cli.libraries import settle_libraries
 from agnostics.cli.output import print_json, words
-from agnostics.errors import MissingRequirement, UsageError
+from agnostics.types.errors import MissingRequirement, UsageError
 
 
 @click.group()
@@ -44,13 +44,13 @@ def bootstrap(language: str, seed: int, output: Path | None, sandbox: str, as_js
 
 def starter_model(language: str, seed: int, sandbox: str) -> Path:
     """The folder of the starter model for a language, made where it is not in the cache."""
-    from agnostics.host import load_host
+    from agnostics.plugins.manager import load_plugins
 
-    host = load_host()
-    found, (dataset, _) = host.language(language), host.dataset("starter")
+    plugins = load_plugins()
+    found, (dataset, _) = plugins.language(language), plugins.dataset("starter")
     settle_libraries()
     try:
-        from agnostics.train.bootstrap import bootstrap
+        from agnostics.models.starter.bootstrap import bootstrap
 
         return bootstrap(found, dataset, seed=seed, sandbox=sandbox, progress=words.print)
     except ModuleNotFoundError as error:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agnostics.cli.output import print_json, print_table
-from agnostics.errors import AgnosticsError, MissingRequirement, unknown
-from agnostics.host import Host
-from agnostics.language import Language
+from agnostics.plugins.manager import PluginManager
+from agnostics.types.errors import AgnosticsError, MissingRequirement, unknown
+from agnostics.types.language import Language
 
 if TYPE_CHECKING:
     from agnostics.train.config import RunConfig
@@ -55,9 +55,9 @@ class Report:
     missing: list[AgnosticsError]
 
 
-def show_plan(config: RunConfig, host: Host, as_json: bool) -> int:
+def show_plan(config: RunConfig, plugins: PluginManager, as_json: bool) -> int:
     """Print the plan of the run, and a line on stderr for each thing that it lacks; the status it would end with."""
-    report = _report(config, host)
+    report = _report(config, plugins)
     if as_json:
         print_json(_as_dict(report))
     else:
@@ -67,14 +67,14 @@ def show_plan(config: RunConfig, host: Host, as_json: bool) -> int:
     return report.missing[0].exit_code if report.missing else 0
 
 
-def _report(config: RunConfig, host: Host) -> Report:
+def _report(config: RunConfig, plugins: PluginManager) -> Report:
     from agnostics.store.database import default_url, parse_url
     from agnostics.train.config import output_folder
     from agnostics.train.plan import plan
 
     store = parse_url(config.store or default_url()).render_as_string(hide_password=True)
     devices = int(os.environ.get("WORLD_SIZE", "1"))
-    made, language = plan(config, host, devices), host.language(config.language)
+    made, language = plan(config, plugins, devices), plugins.language(config.language)
     mode, lack = _sandbox(config, language)
     return Report(
         config=config,
@@ -90,8 +90,8 @@ def _report(config: RunConfig, host: Host) -> Report:
 def _sandbox(config: RunConfig, language: Language) -> tuple[str | None, AgnosticsError | None]:
     """The mode that programs will run in, and what it lacks for them. A cluster is not asked."""
     from agnostics.sandbox.doctor import sandbox_findings
+    from agnostics.sandbox.factory import CLUSTER
     from agnostics.sandbox.modes import HINTS, MODES
-    from agnostics.sandbox.select import CLUSTER
     from agnostics.sandbox.toolchain import require_toolchain
 
     if config.sandbox.startswith(CLUSTER):
@@ -123,8 +123,8 @@ def _image(language: Language, mode: str | None) -> Iterator[Fetched]:
     """The container image of the language, where it is not built yet."""
     if mode != "docker":
         return
-    from agnostics.sandbox.engine import connect
-    from agnostics.sandbox.images import bases_of, built_image, image_name
+    from agnostics.sandbox.docker_client import connect
+    from agnostics.sandbox.images.language_image import bases_of, built_image, image_name
 
     try:
         built = built_image(connect(), language)
@@ -170,7 +170,7 @@ def _print(report: Report) -> None:
     click.echo("\nGiB of each device, by ZeRO stage and number of devices:\n")
     rows = [[f"stage {stage}", *map(_gib, totals.values())] for stage, totals in _totals(made).items()]
     print_table(["", *map(str, next(iter(made.by_devices.values())))], rows)
-    if config.rollout.apart:
+    if config.rollout.separate_process:
         click.echo("\nWith twice as many GPUs as ranks the engine's part is on a GPU of its own.")
 
 

@@ -7,9 +7,9 @@ from dataclasses import asdict
 import click
 
 from agnostics.cli.output import print_json, print_table
-from agnostics.errors import unknown
-from agnostics.host import Host, load_host
-from agnostics.plugin import PluginRecord
+from agnostics.plugins.loader import PluginRecord
+from agnostics.plugins.manager import PluginManager, load_plugins
+from agnostics.types.errors import unknown
 
 
 @click.group(invoke_without_command=True)
@@ -32,34 +32,34 @@ def list_command(as_json: bool) -> None:
 @click.argument("package")
 def check(package: str) -> int:
     """Check one plugin, named by its entry point or its distribution; exit status 1 where it fails."""
-    host = load_host()
-    _exercise(host)
-    records = [record for record in host.records if package in (record.name, record.distribution)]
+    plugins = load_plugins()
+    _exercise(plugins)
+    records = [record for record in plugins.records if package in (record.name, record.distribution)]
     if not records:
-        raise unknown("plugin", package, {name for r in host.records for name in (r.name, r.distribution)})
+        raise unknown("plugin", package, {name for r in plugins.records for name in (r.name, r.distribution)})
     for record in records:
         click.echo(f"{record.name} ({record.distribution} {record.version}): {_summary(record)}")
     return 0 if all(record.status == "active" for record in records) else 1
 
 
 def _list(as_json: bool) -> None:
-    host = load_host()
-    _exercise(host)
+    plugins = load_plugins()
+    _exercise(plugins)
     if as_json:
-        print_json([asdict(record) for record in host.records])
+        print_json([asdict(record) for record in plugins.records])
         return
-    rows = [(r.name, r.distribution, r.version, r.status, " ".join(r.hooks), r.reason) for r in host.records]
+    rows = [(r.name, r.distribution, r.version, r.status, " ".join(r.hooks), r.reason) for r in plugins.records]
     print_table(["name", "distribution", "version", "status", "hooks", "reason"], rows)
 
 
-def _exercise(host: Host) -> None:
+def _exercise(plugins: PluginManager) -> None:
     """Call every hook that registers something, so that a plugin that fails when called is listed as failed."""
-    host.languages()
-    host.datasets()
-    host.rewards()
-    host.algorithms()
-    host.watchers()
-    host.add_commands(click.Group())
+    plugins.languages()
+    plugins.datasets()
+    plugins.rewards()
+    plugins.algorithms()
+    plugins.watchers()
+    plugins.add_commands(click.Group())
 
 
 def _summary(record: PluginRecord) -> str:

@@ -10,7 +10,7 @@ import click
 from sqlalchemy import Connection
 
 from agnostics.cli.output import print_table
-from agnostics.store.queries import Count, RunLine, Score, curve, find_run, kinds, run_line, scores, verdicts
+from agnostics.store.queries.runs import Count, RunLine, Score, curve, find_run, kinds, run_line, scores, verdicts
 
 CURVE_ROWS = 20
 EXTREMES = 5

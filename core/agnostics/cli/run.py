@@ -15,11 +15,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from agnostics.cli.libraries import settle_libraries
 from agnostics.cli.output import print_json, stdout_kept, words
 from agnostics.cli.plan import show_plan
-from agnostics.errors import AgnosticsError, MissingRequirement, UsageError, unknown
+from agnostics.types.errors import AgnosticsError, MissingRequirement, UsageError, unknown
 
 if TYPE_CHECKING:
+    from agnostics.evaluate.metrics import Score
     from agnostics.train.config import RunConfig
-    from agnostics.train.heldout import Score
     from agnostics.train.journal import Summary
 
 
@@ -47,24 +47,24 @@ def command(
 
     CONFIG is a TOML file; without one the defaults are the paper's.
     """
-    from agnostics.host import load_host
+    from agnostics.plugins.manager import load_plugins
     from agnostics.train.config import load_config
-    from agnostics.train.prepare import check
-    from agnostics.train.ranks import Untold, is_first
+    from agnostics.train.setup import check
+    from agnostics.util.distributed import Untold, is_first
 
     try:
         with _said_once():
-            host = load_host()
+            plugins = load_plugins()
             folder = _run_folder(resume, config, load_config(None, overrides, options)) if resume else None
             settings = load_config(folder / "config.toml" if folder else config, overrides, options)
             if dry_run:
-                _import_training("plan")
-                return show_plan(settings, host, as_json)
+                _import_training("agnostics.train.plan")
+                return show_plan(settings, plugins, as_json)
             if folder is None:
-                check(settings, host)
-            train = _import_training("session").run
+                check(settings, plugins)
+            train = _import_training("agnostics.train.run").run
         with stdout_kept(), ConsoleReporter.watching() as reporter:
-            summary: Summary = train(settings, host, reporter, folder)
+            summary: Summary = train(settings, plugins, reporter, folder)
     except Untold as error:
         return error.exit_code
     return _conclude(summary, as_json and is_first())
@@ -73,7 +73,7 @@ def command(
 @contextmanager
 def _said_once() -> Iterator[None]:
     """What all ranks find out for themselves is said by the first; from here on the others are silent."""
-    from agnostics.train.ranks import Untold, is_first
+    from agnostics.util.distributed import Untold, is_first
 
     if is_first():
         yield
@@ -127,7 +127,7 @@ def _line(step: int, steps: int, figures: Mapping[str, float]) -> str:
     return (
         f"step {step}/{steps}  pass {figures['pass_rate']:.2f}  reward {figures['reward_mean']:.2f}  "
         f"{figures['tokens_mean']:.0f} tokens  "
-        f"{figures['groups_without_signal']:.0f}/{figures['groups']:.0f} groups silent  "
+        f"{figures['zero_variance_groups']:.0f}/{figures['groups']:.0f} groups silent  "
         f"entropy {figures['entropy']:.2f}  {_gap(figures)}{_speed(figures)}{figures['seconds']:.1f} s"
     )
 
@@ -159,7 +159,7 @@ def _import_training(module: str) -> Any:
     try:
         import transformers
 
-        imported = import_module(f"agnostics.train.{module}")
+        imported = import_module(module)
     except ModuleNotFoundError as error:
         raise MissingRequirement(f"{error.name} is not installed; run: pip install 'agnostics[train]'") from error
     transformers.logging.disable_progress_bar()

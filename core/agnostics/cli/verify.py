@@ -13,12 +13,12 @@ import click
 
 from agnostics.cli.output import stdout_kept
 from agnostics.cli.verify_format import Malformed, malformed_line, parse, verified_line
-from agnostics.errors import AgnosticsError
-from agnostics.host import load_host
+from agnostics.plugins.manager import load_plugins
+from agnostics.types.errors import AgnosticsError
 
 if TYPE_CHECKING:
-    from agnostics.language import Language
-    from agnostics.verification import Verification
+    from agnostics.types.language import Language
+    from agnostics.types.verification import Verification
     from agnostics.verify import Verifier
 
 Answer: TypeAlias = "Malformed | tuple[Any, Future[Verification]]"
@@ -34,14 +34,14 @@ def command(file: BinaryIO, sandbox: str, slots: int | None) -> int:
     """Verify a stream of programs: one JSON object per line in, one per line out, as each is decided."""
     from agnostics.verify import Verifier
 
-    host = load_host()
-    with stdout_kept() as results, Verifier(sandbox, slots, languages=host.languages()) as verifier:
+    plugins = load_plugins()
+    with stdout_kept() as results, Verifier(sandbox, slots, languages=plugins.languages()) as verifier:
         answers = Answers(results, IN_FLIGHT_PER_SLOT * verifier.slots)
         with answers:
             for line in file:
                 if line.strip():
                     answers.expect()
-                    _begin(line, verifier, host.language, answers)
+                    _begin(line, verifier, plugins.language, answers)
     return 0 if answers.all_well else 1
 
 

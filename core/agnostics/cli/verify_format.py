@@ -8,10 +8,10 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from agnostics.errors import UsageError, unknown
-from agnostics.language import Language
-from agnostics.task import Comparison, Frozen, LimitOverrides, Task, Test
-from agnostics.verification import CompileResult, TestResult, Verification
+from agnostics.types.errors import UsageError, unknown
+from agnostics.types.language import Language
+from agnostics.types.task import Comparison, Frozen, LimitOverrides, Task, Test
+from agnostics.types.verification import CompileResult, TestResult, Verification
 
 
 class Request(Frozen):

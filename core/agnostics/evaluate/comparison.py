@@ -9,13 +9,13 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from agnostics.errors import UsageError
 from agnostics.evaluate.report import Difference, paired
-from agnostics.store.attempts import Attempts
-from agnostics.store.queries import Count, RunLine, Score, curve, run_line, scores, verdicts
+from agnostics.store.queries.attempts import Attempts
+from agnostics.store.queries.runs import Count, RunLine, Score, curve, run_line, scores, verdicts
+from agnostics.store.queries.steps import held_out_by_step
+from agnostics.store.queries.tasks import attempts_at
 from agnostics.store.run_settings import run_settings
-from agnostics.store.steps import held_out_by_step
-from agnostics.store.tasks import attempts_at
+from agnostics.types.errors import UsageError
 
 _BEFORE, _AFTER = ("eval_before",), ("eval_after", "eval")
 """The phases in which two runs were measured alike: an evaluation is held against the end of a training."""

@@ -10,11 +10,17 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from agnostics.errors import UsageError
 from agnostics.evaluate.selection import EXAMPLES, Candidate, Choice, best, choice_at_k, majority, short
-from agnostics.statistics import bootstrap_interval, pass_at_k, sign_flip_p_value, wilson_interval
-from agnostics.store.evaluations import Program, TaskOutcome, programs_by_task, task_outcomes, written_tests_passed
-from agnostics.store.queries import RunLine, run_line, verdicts
+from agnostics.store.queries.evaluations import (
+    Program,
+    TaskOutcome,
+    programs_by_task,
+    task_outcomes,
+    written_tests_passed,
+)
+from agnostics.store.queries.runs import RunLine, run_line, verdicts
+from agnostics.types.errors import UsageError
+from agnostics.util.statistics import bootstrap_interval, pass_at_k, sign_flip_p_value, wilson_interval
 
 SHORT = 3
 """The m of short-m@k (section 7.6 of the CWM paper)."""

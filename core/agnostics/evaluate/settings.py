@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal, Self
 
-from agnostics.language import Language
-from agnostics.task import Frozen
 from agnostics.train.config import Count, Positive, Share, absolute, absolute_model, absolute_path
+from agnostics.types.language import Language
+from agnostics.types.task import Frozen
 
 
 class EvaluationSettings(Frozen):
@@ -48,11 +48,11 @@ class EvaluationSettings(Frozen):
     """Which engine samples on this machine."""
     dtype: Literal["float32", "bfloat16"] = "float32"
     """The type of the weights."""
-    max_new_tokens: Positive = 1024
+    max_completion_tokens: Positive = 1024
     """Where an answer is cut off."""
     max_prompt_tokens: Positive = 2048
     """Tasks with longer prompts are left out."""
-    max_running: Positive = 256
+    max_num_seqs: Positive = 256
     """Answers that are sampled at the same time."""
     kv_cache_gib: Positive = 1
     """Memory for vLLM's keys and values, in GiB."""

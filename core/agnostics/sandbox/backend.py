@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from typing import Protocol
 
-from agnostics.language import Language
+from agnostics.types.language import Language
 
 
 class Slot(Protocol):

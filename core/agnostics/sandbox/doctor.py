@@ -8,8 +8,8 @@ import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from agnostics.language import Language
 from agnostics.sandbox.cgroups import find_parents
+from agnostics.types.language import Language
 
 TOOLCHAIN_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 
-from agnostics.errors import MissingRequirement, unknown
 from agnostics.sandbox.backend import Backend
+from agnostics.types.errors import MissingRequirement, unknown
 
 log = logging.getLogger("agnostics")
 
@@ -39,13 +39,13 @@ def _best() -> Backend:
 
 def _make(mode: str) -> Backend:
     if mode == "docker":
-        from agnostics.sandbox.docker import DockerBackend
+        from agnostics.sandbox.backends.docker import DockerBackend
 
         return DockerBackend()
     if mode == "bubblewrap":
-        from agnostics.sandbox.bubblewrap import BubblewrapBackend
+        from agnostics.sandbox.backends.bubblewrap import BubblewrapBackend
 
         return BubblewrapBackend()
-    from agnostics.sandbox.process import ProcessBackend
+    from agnostics.sandbox.backends.process import ProcessBackend
 
     return ProcessBackend()

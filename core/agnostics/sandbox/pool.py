@@ -20,13 +20,13 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Self
 
-from agnostics.errors import AgnosticsError, MissingRequirement
-from agnostics.language import Language
 from agnostics.sandbox.backend import Backend, Slot
+from agnostics.sandbox.backpressure import Room
 from agnostics.sandbox.protocol import Answer, Job, decode
-from agnostics.sandbox.room import Room
-from agnostics.sandbox.slots import Ticket, Worker
-from agnostics.sandbox.suspects import Suspects, is_suspect
+from agnostics.sandbox.timeout_retry import Suspects, is_suspect
+from agnostics.sandbox.worker import Ticket, Worker
+from agnostics.types.errors import AgnosticsError, MissingRequirement
+from agnostics.types.language import Language
 
 log = logging.getLogger("agnostics")
 

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from agnostics.errors import AgnosticsError
-from agnostics.verification import Difference, Verdict
+from agnostics.types.errors import AgnosticsError
+from agnostics.types.verification import Difference, Verdict
 
 VERSION = 1
 MAX_FRAME = 1 << 28

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from agnostics.errors import MissingRequirement
-from agnostics.language import Language
 from agnostics.sandbox.doctor import install_hint, missing_tools
+from agnostics.types.errors import MissingRequirement
+from agnostics.types.language import Language
 
 
 def require_toolchain(language: Language) -> None:

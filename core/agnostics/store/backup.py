@@ -9,11 +9,11 @@ from pathlib import Path
 from sqlalchemy import URL, Connection, Engine, Table, select
 from sqlalchemy.exc import DBAPIError
 
-from agnostics.errors import UsageError
 from agnostics.store import schema
 from agnostics.store.database import connect, explained, reading, writing
-from agnostics.store.rows import insert_rows
 from agnostics.store.version import upgrade
+from agnostics.store.writer.bulk_insert import insert_rows
+from agnostics.types.errors import UsageError
 
 _PORTION = 2000
 

@@ -14,8 +14,8 @@ import msgspec
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
-from agnostics.errors import AgnosticsError, MissingRequirement, UsageError
 from agnostics.store.compressed import plain
+from agnostics.types.errors import AgnosticsError, MissingRequirement, UsageError
 
 BUSY_TIMEOUT_S = 30.0
 CONNECT_TIMEOUT_S = 10

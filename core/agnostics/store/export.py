@@ -10,7 +10,7 @@ from io import TextIOWrapper
 from itertools import islice
 from typing import Any, BinaryIO, TypeVar
 
-from agnostics.errors import MissingRequirement
+from agnostics.types.errors import MissingRequirement
 
 Row = TypeVar("Row")
 Writer = Callable[[type[Any], Iterable[Any], BinaryIO], None]

@@ -12,9 +12,9 @@ from typing import Self
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import OperationalError
 
-from agnostics.errors import AgnosticsError
 from agnostics.store.database import connect_read_only, explained, parse_url
 from agnostics.store.version import checked
+from agnostics.types.errors import AgnosticsError
 
 QUERY_SECONDS = 5.0
 _CHECK_EVERY = 10_000  # SQLite's instructions, a fraction of a millisecond

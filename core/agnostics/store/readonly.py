@@ -12,9 +12,9 @@ from typing import Any
 
 from sqlalchemy import URL
 
-from agnostics.errors import UsageError
 from agnostics.store.compressed import plain
 from agnostics.store.database import BUSY_TIMEOUT_S, CONNECT_TIMEOUT_S
+from agnostics.types.errors import UsageError
 
 _READS = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 _CHECK_EVERY = 10_000  # SQLite's instructions, a fraction of a millisecond

@@ -12,10 +12,10 @@ from typing import Self
 
 from sqlalchemy import URL
 
-from agnostics.errors import AgnosticsError
 from agnostics.store.database import shown
 from agnostics.store.records import CompletionRecord
-from agnostics.store.writer import Batch
+from agnostics.store.writer.thread import Batch
+from agnostics.types.errors import AgnosticsError
 
 BATCH_ROWS = 2000
 BATCH_SECONDS = 0.2

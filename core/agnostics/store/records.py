@@ -10,9 +10,9 @@ from typing import Any, Literal, get_args
 
 from msgspec import Struct
 
-from agnostics.language import Language
-from agnostics.task import Task
-from agnostics.verification import CompileResult, Difference, TestResult, Verification
+from agnostics.types.language import Language
+from agnostics.types.task import Task
+from agnostics.types.verification import CompileResult, Difference, TestResult, Verification
 
 Row = dict[str, Any]
 Phase = Literal["train", "eval_before", "eval_during", "eval_after", "eval", "eval_written"]

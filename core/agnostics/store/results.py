@@ -12,11 +12,11 @@ from typing import Any, Self, TypeVar
 from sqlalchemy import URL, Connection, Table, select
 
 from agnostics.store import views
-from agnostics.store.accepted import AcceptedProgram, accepted_programs
 from agnostics.store.database import connect_read_only, parse_url, reading
+from agnostics.store.dataframes import Rows
 from agnostics.store.filters import Filter, RunFilter
-from agnostics.store.frames import Rows
-from agnostics.store.queries import RunLine, find_run, list_runs, run_line
+from agnostics.store.queries.accepted import AcceptedProgram, accepted_programs
+from agnostics.store.queries.runs import RunLine, find_run, list_runs, run_line
 from agnostics.store.readonly import ask
 from agnostics.store.store import Kind
 from agnostics.store.verifications import test_rows, verification_rows

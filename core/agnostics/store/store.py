@@ -11,17 +11,17 @@ from typing import Any, Literal, Self
 
 from sqlalchemy import Connection, Engine, and_, delete, insert, or_, select, update
 
-from agnostics.errors import unknown
-from agnostics.language import Language
 from agnostics.store import schema
-from agnostics.store.committer import Committer
-from agnostics.store.committing_process import CommittingProcess
 from agnostics.store.database import connect, parse_url, writing
 from agnostics.store.deletion import delete_completions
 from agnostics.store.recorder import Recorder
 from agnostics.store.records import clean, language_row
 from agnostics.store.version import checked
-from agnostics.store.writer import ids_of
+from agnostics.store.writer.commit import Committer
+from agnostics.store.writer.process import CommittingProcess
+from agnostics.store.writer.thread import ids_of
+from agnostics.types.errors import unknown
+from agnostics.types.language import Language
 
 Kind = Literal["train", "eval"]
 Status = Literal["finished", "interrupted", "failed"]

@@ -9,8 +9,8 @@ from typing import Literal
 
 from sqlalchemy import Connection, Engine, PoolProxiedConnection, inspect, text
 
-from agnostics.errors import UsageError
 from agnostics.store.database import explained, reading, shown, sqlite_path
+from agnostics.types.errors import UsageError
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 VERSION_TABLE = "agnostics_version"

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from agnostics.language import Language
-from agnostics.task import Comparison, LimitOverrides, Task, Test
-from agnostics.testing.claim import Case, only
+from agnostics.testing.expectations import Case, only
 from agnostics.testing.shell import in_shell
-from agnostics.verification import Verdict
+from agnostics.types.language import Language
+from agnostics.types.task import Comparison, LimitOverrides, Task, Test
+from agnostics.types.verification import Verdict
 
 PROGRAMS = {
     "hello": "prints `Hello, World!`",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from agnostics.language import Language
-from agnostics.task import Task
-from agnostics.testing.cheats import MILLION, cheats_at
-from agnostics.testing.claim import Case, Claim, only, try_all
 from agnostics.testing.contract import PATIENCE_S, contract_cases
+from agnostics.testing.expectations import Case, Claim, only, try_all
 from agnostics.testing.shell import printing
+from agnostics.testing.shortcut_probes import MILLION, cheats_at
+from agnostics.types.language import Language
+from agnostics.types.task import Task
 from agnostics.verify import Verifier
 
 

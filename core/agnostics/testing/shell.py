@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agnostics.language import Language
+from agnostics.types.language import Language
 
 
 def in_shell(language: Language, script: str) -> tuple[Language, str]:

@@ -13,10 +13,10 @@ from functools import cache
 
 import pytest
 
-from agnostics.host import load_host
-from agnostics.language import Language
-from agnostics.testing.claim import try_all
+from agnostics.plugins.manager import load_plugins
 from agnostics.testing.contract import CASES, contract_cases
+from agnostics.testing.expectations import try_all
+from agnostics.types.language import Language
 from agnostics.verify import Verifier
 
 
@@ -26,7 +26,7 @@ def contract_test(*languages: str | Language, sandbox: str = "auto") -> Callable
     Programs run in the mode `sandbox`, in slots that stay warm until the tests end. Raises UsageError for a language
     that no installed pack provides.
     """
-    known = [one if isinstance(one, Language) else load_host().language(one) for one in languages]
+    known = [one if isinstance(one, Language) else load_plugins().language(one) for one in languages]
 
     @pytest.mark.parametrize("case", CASES)
     @pytest.mark.parametrize("language", known, ids=lambda language: language.name)

@@ -12,9 +12,9 @@ from typing import Any
 
 import torch
 
-from agnostics.errors import AgnosticsError, UsageError
 from agnostics.train.policy import Policy
-from agnostics.train.ranks import another_is_lost
+from agnostics.types.errors import AgnosticsError, UsageError
+from agnostics.util.distributed import another_is_lost
 
 _NAME = re.compile(r"step-(\d+)")
 _MANIFEST = "trainer/manifest.json"

@@ -11,9 +11,9 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
-from agnostics.algorithm import Normalisation
-from agnostics.errors import UsageError, unknown
-from agnostics.task import Frozen
+from agnostics.algorithms.algorithm import LossNormalization
+from agnostics.types.errors import UsageError, unknown
+from agnostics.types.task import Frozen
 
 Positive = Annotated[int, Field(ge=1)]
 Count = Annotated[int, Field(ge=0)]
@@ -27,29 +27,29 @@ class RolloutConfig(Frozen):
 
     engine: Literal["vllm", "transformers"] = "vllm"
     """Which engine samples: vLLM in the trainer's process, or plain transformers."""
-    apart: bool = False
+    separate_process: bool = False
     """vLLM in a process of its own, on a GPU of its own where there are twice as many as ranks."""
-    prompts: Positive = 4
+    prompts_per_step: Positive = 4
     """Prompts in a batch."""
-    group: Annotated[int, Field(ge=2)] = 32
+    group_size: Annotated[int, Field(ge=2)] = 32
     """Answers to each prompt, compared with each other."""
     temperature: Share = 0.7
     """The sampling temperature, in training."""
-    max_new_tokens: Positive = 1024
+    max_completion_tokens: Positive = 1024
     """Where an answer is cut off."""
     max_prompt_tokens: Positive = 2048
     """Tasks with longer prompts are left out."""
-    max_running: Positive = 256
+    max_num_seqs: Positive = 256
     """Answers that are sampled at the same time."""
     kv_cache_gib: Positive = 1
     """Memory for vLLM's keys and values, in GiB."""
-    refill: Count | None = None
+    dynamic_sampling_rounds: Count | None = None
     """How many times new prompts are sampled in place of groups without signal; the algorithm's own by default."""
 
     @model_validator(mode="after")
-    def _only_vllm_can_be_apart(self) -> Self:
-        if self.apart and self.engine != "vllm":
-            raise ValueError('apart = true needs engine = "vllm"')
+    def _only_vllm_has_a_separate_process(self) -> Self:
+        if self.separate_process and self.engine != "vllm":
+            raise ValueError('separate_process = true needs engine = "vllm"')
         return self
 
 
@@ -60,32 +60,32 @@ class TrainConfig(Frozen):
     """The highest learning rate, where the warm-up ends."""
     warmup_epochs: Annotated[float, Field(ge=0)] = 0.1
     """The part of an epoch in which the learning rate rises from zero; then it falls along a cosine to zero."""
-    updates: Positive = 1
+    updates_per_batch: Positive = 1
     """Updates on each batch, each on all of it."""
     clip_low: Annotated[float | None, Field(gt=0, le=1)] = None
     """How far below 1 the importance ratio may fall before it is clipped. This and what follows, down to
-    `max_staleness`, are the algorithm's own where they are not given."""
+    `max_off_policy_steps`, are the algorithm's own where they are not given."""
     clip_high: Share | None = None
     """How far above 1 the importance ratio may rise before it is clipped."""
-    loss_normalisation: Normalisation | None = None
+    loss_normalization: LossNormalization | None = None
     """The mean over all tokens of the batch, over sequences of their means, or the sum divided by a constant."""
-    scale_advantages: bool | None = None
+    normalize_by_std: bool | None = None
     """Divide advantages by the standard deviation of the group's rewards."""
-    correction_cap: Weight | None = None
+    tis_cap: Weight | None = None
     """Above 0: the ratio is against the trainer before its first update on the batch, and each token weighs its ratio
     between trainer and engine then, up to this."""
-    kl: Weight | None = None
+    kl_coef: Weight | None = None
     """The weight of the divergence from the starting model, which is then kept in memory; or 0."""
-    mask_cut_off: bool | None = None
+    mask_truncated: bool | None = None
     """Leave answers that were cut off out of the loss."""
     batch_tokens: Count | None = None
     """The most sampled tokens in one update; 0 puts all of a step's into one."""
-    max_staleness: Count | None = None
+    max_off_policy_steps: Count | None = None
     """How many updates the policy may be ahead of what it learns from, so that sampling goes on meanwhile; answers
     that are older are skipped. 0 samples and updates in turn."""
     weight_decay: Annotated[float, Field(ge=0)] = 0.01
     """AdamW's weight decay."""
-    gradient_clip: Annotated[float, Field(ge=0)] = 1.0
+    max_grad_norm: Annotated[float, Field(ge=0)] = 1.0
     """The largest norm of the gradient; 0 clips nothing."""
     micro_batch_tokens: Positive = 2048
     """Tokens, with padding, that go through the model at once."""
@@ -97,18 +97,18 @@ class TrainConfig(Frozen):
     """Above 0: adapters of this rank are trained (LoRA) in place of the weights; 0 trains all weights."""
     lora_alpha: Positive = 32
     """What an adapter's output is multiplied by, times its rank."""
-    lora_modules: Literal["all-linear"] | tuple[str, ...] = "all-linear"
+    lora_target_modules: Literal["all-linear"] | tuple[str, ...] = "all-linear"
     """The layers that get an adapter: all linear ones but the head, or those whose names end so."""
     activation_checkpointing: bool = False
     """Compute activations again in the backward pass in place of keeping them: less memory, more time."""
-    max_gap: Share | None = None
+    max_logprob_mismatch: Share | None = None
     """Stop where the engine's log-probabilities are further from the trainer's than this, in the mean; 0.001 in
     float32 and 0.05 in bfloat16 where it is not given."""
 
     @property
-    def gap_bound(self) -> float:
+    def logprob_mismatch_bound(self) -> float:
         """The largest gap that is no alarm."""
-        return self.max_gap or (1e-3 if self.dtype == "float32" else 0.05)
+        return self.max_logprob_mismatch or (1e-3 if self.dtype == "float32" else 0.05)
 
 
 class EvaluationConfig(Frozen):
@@ -122,7 +122,7 @@ class EvaluationConfig(Frozen):
     """Answers to each task."""
     temperature: Share = 0.7
     """The sampling temperature, in evaluation."""
-    every: Count = 0
+    eval_interval: Count = 0
     """Steps between measurements during training; 0 measures before and after only."""
 
 
@@ -149,11 +149,11 @@ class RunConfig(Frozen):
     """The results database, as a SQLAlchemy URL; a SQLite file in the user's data folder where it is not given."""
     output: str | None = None
     """The folder of run folders; in the user's data folder where it is not given."""
-    watch: tuple[str, ...] = ()
+    loggers: tuple[str, ...] = ()
     """Where the figures of each step go besides the store: tensorboard, wandb, or what a plugin brings."""
-    checkpoint_every: Positive = 20
+    checkpoint_interval: Positive = 20
     """Steps between checkpoints; the last step and an interrupted run leave one too."""
-    checkpoints: Positive = 1
+    keep_checkpoints: Positive = 1
     """How many checkpoints are kept, the last ones; the one that did best on held-out tasks stays beside them."""
     rollout: RolloutConfig = RolloutConfig()
     train: TrainConfig = TrainConfig()

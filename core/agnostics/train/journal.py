@@ -8,17 +8,17 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from agnostics.host import Host
+from agnostics.algorithms.scoring import Judged
+from agnostics.callbacks.callback import Log
+from agnostics.evaluate.metrics import Score, score
+from agnostics.plugins.manager import PluginManager
+from agnostics.profiling.spans import Span
+from agnostics.rollout.collector import Attempt
 from agnostics.store import CompletionRecord
 from agnostics.train import checkpoint
-from agnostics.train.attempts import Attempt
-from agnostics.train.books import Ledger, Trace
 from agnostics.train.checkpoint import Progress
-from agnostics.train.heldout import Score, score
-from agnostics.train.loop import Groups, Trainer
-from agnostics.train.reckoning import Judged
-from agnostics.train.timeline import Span
-from agnostics.watcher import Log
+from agnostics.train.run_recorder import Ledger, Trace
+from agnostics.train.trainer import Groups, Trainer
 
 Phase = Literal["train", "eval_before", "eval_during", "eval_after"]
 Status = Literal["finished", "interrupted"]
@@ -76,7 +76,7 @@ class Journal:
 
     run: str
     folder: Path
-    host: Host
+    plugins: PluginManager
     recorder: Ledger
     trace: Trace
     log: Log
@@ -94,18 +94,21 @@ class Journal:
         self._record(step, "train", groups)
         self.trace.add(spans)
         self._note(step, figures)
-        self.host.step_finished(self.run, figures)
+        self.plugins.step_finished(self.run, figures)
         self._advance(step=step)
         self.reporter.step(step, self.trainer.steps, figures)
 
     def measurement_is_due(self, step: int) -> bool:
         """Whether the held-out tasks are to be tried after `step`; after the last they are in any case."""
-        every = self.trainer.config.evaluation.every
+        every = self.trainer.config.evaluation.eval_interval
         return every > 0 and step % every == 0 and step < self.trainer.steps and self.progress.measured != step
 
     def save_checkpoint_if_due(self, step: int) -> None:
         """Write the checkpoint of `step`, unless it is not due or is there."""
-        due = step % self.trainer.config.checkpoint_every == 0 or step in {self.trainer.steps, self.progress.best_step}
+        due = step % self.trainer.config.checkpoint_interval == 0 or step in {
+            self.trainer.steps,
+            self.progress.best_step,
+        }
         if due and not checkpoint.is_there(self.folder, step):
             with self.trainer.interrupts.deferred():
                 self.save_checkpoint()
@@ -131,7 +134,7 @@ class Journal:
         """Write a checkpoint of where the run is, when everything recorded so far is safe in the store."""
         self.recorder.flush()
         self._advance()
-        policy, keep = self.trainer.teacher.policy, self.trainer.config.checkpoints
+        policy, keep = self.trainer.teacher.policy, self.trainer.config.keep_checkpoints
         self.checkpoint = checkpoint.save(self.folder, policy, self.tokenizer, self.progress, keep)
 
     def summary(self, status: Status) -> Summary:
@@ -156,7 +159,7 @@ class Journal:
         """Write down every attempt with its program, verification and reward."""
         for judged in (judged for group in groups for judged in group):
             self.recorder.completion(_completion(step, phase, judged))
-            self.host.program_verified(self.run, judged.attempt.verification)
+            self.plugins.program_verified(self.run, judged.attempt.verification)
         self._advance(completions=self.progress.completions + sum(map(len, groups)))
 
     def _note(self, step: int, figures: Mapping[str, float]) -> None:

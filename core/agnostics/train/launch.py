@@ -14,8 +14,8 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import Any, Literal
 
-from agnostics.errors import AgnosticsError, MissingRequirement
-from agnostics.sandbox.ray_connection import connected, what_ray_says
+from agnostics.sandbox.ray.connection import connected, what_ray_says
+from agnostics.types.errors import AgnosticsError, MissingRequirement
 
 PLACE_S = 30
 """How long a cluster that is large enough may take to find room for all ranks."""

@@ -14,8 +14,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from agnostics.errors import MissingRequirement, UsageError
 from agnostics.train.config import TrainConfig
+from agnostics.types.errors import MissingRequirement, UsageError
 
 _ADAPTER = "default"
 _SEED = 0
@@ -50,14 +50,20 @@ def adapt(model: nn.Module, settings: TrainConfig) -> None:
         from peft import LoraConfig, inject_adapter_in_model
     except ImportError as error:
         raise MissingRequirement(f"peft cannot be imported ({error}); run: pip install 'agnostics[train]'") from error
-    modules = settings.lora_modules if isinstance(settings.lora_modules, str) else list(settings.lora_modules)
+    modules = (
+        settings.lora_target_modules
+        if isinstance(settings.lora_target_modules, str)
+        else list(settings.lora_target_modules)
+    )
     config = LoraConfig(r=settings.lora_rank, lora_alpha=settings.lora_alpha, target_modules=modules)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(_SEED)
         try:
             inject_adapter_in_model(config, model, adapter_name=_ADAPTER)
         except ValueError as error:
-            raise UsageError(f"train.lora_modules = {settings.lora_modules!r}: {str(error).splitlines()[0]}") from error
+            raise UsageError(
+                f"train.lora_target_modules = {settings.lora_target_modules!r}: {str(error).splitlines()[0]}"
+            ) from error
 
 
 def weights_of(model: nn.Module) -> Iterator[Weight]:

@@ -12,16 +12,16 @@ from typing import Any, Self
 import torch
 from transformers import AutoModelForCausalLM
 
-from agnostics.algorithm import Algorithm
+from agnostics.algorithms.algorithm import Algorithm
 from agnostics.algorithms.grpo import GRPO
+from agnostics.algorithms.loss import micro_batch_loss
 from agnostics.train import lora
-from agnostics.train.batch import Example, MicroBatch, by_size, spoken_logprobs, stack
 from agnostics.train.config import TrainConfig
-from agnostics.train.deep import initialise
-from agnostics.train.loss import micro_batch_loss
-from agnostics.train.ranks import ALONE, Ranks
-from agnostics.train.scorer import TokenScorer
-from agnostics.trajectory import Segment, Trajectory
+from agnostics.train.deepspeed_engine import initialise
+from agnostics.train.micro_batch import Example, MicroBatch, by_size, spoken_logprobs, stack
+from agnostics.train.token_logprobs import TokenScorer
+from agnostics.types.rollout import Segment, Trajectory
+from agnostics.util.distributed import ALONE, Ranks
 
 _IDLE = [Example(Trajectory((0,), (Segment.spoken((0,), (0.0,), 0),)), 0.0, 0.0)]
 """What a rank scores or learns nothing from while others have another micro batch."""
@@ -42,7 +42,7 @@ class UpdateStats:
     clipped: float
     kl: float
     entropy: float
-    gradient_norm: float
+    grad_norm: float
 
 
 class Policy:
@@ -77,9 +77,9 @@ class Policy:
     def anchored(self, examples: Sequence[Example]) -> list[Example]:
         """The examples with the log-probabilities that the algorithm needs from before an update."""
         anchored = list(examples)
-        if self._algorithm.correction_cap:
+        if self._algorithm.tis_cap:
             anchored = [replace(example, old=values) for example, values in self._scored(self._engine, anchored)]
-        if self._algorithm.kl:
+        if self._algorithm.kl_coef:
             with self._as_it_began() as scorer:
                 scored = self._scored(scorer, anchored)
             anchored = [replace(example, reference=values) for example, values in scored]

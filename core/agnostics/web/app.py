@@ -14,10 +14,10 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.templating import Jinja2Templates
 
-from agnostics.errors import AgnosticsError
 from agnostics.store.reader import Reader
-from agnostics.web import figures, programs, runs, search, shown, steps, tasks
-from agnostics.web.guard import LocalHost, SafeHeaders, Token
+from agnostics.types.errors import AgnosticsError
+from agnostics.web import escaping, formatting, programs, runs, search, steps, tasks
+from agnostics.web.auth import LocalHost, SafeHeaders, Token
 
 HERE = Path(__file__).parent
 ROUTES = {
@@ -64,8 +64,8 @@ def _templates() -> Jinja2Templates:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        **{name: getattr(shown, name) for name in ("visible", "name", "plain", "quoted", "piece", "around")},
-        **{name: getattr(figures, name) for name in ("count", "rate", "figure", "seconds", "moment", "mark")},
+        **{name: getattr(escaping, name) for name in ("visible", "name", "plain", "quoted", "piece", "around")},
+        **{name: getattr(formatting, name) for name in ("count", "rate", "figure", "seconds", "moment", "mark")},
     }
     return Jinja2Templates(env=environment)
 

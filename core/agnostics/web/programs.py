@@ -10,11 +10,11 @@ from sqlalchemy import Connection
 from starlette.requests import Request
 from starlette.responses import Response
 
-from agnostics.store.pages import programs as stored
 from agnostics.store.views import TestRow
 from agnostics.web.difference import places
+from agnostics.web.escaping import Piece, piece
 from agnostics.web.page import missing, number, page, path_number, raw, reading, rows
-from agnostics.web.shown import Piece, piece
+from agnostics.web.queries import programs as stored
 from agnostics.web.tasks import test_of
 
 TESTS = 20

@@ -11,10 +11,10 @@ from sqlalchemy import Connection
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from agnostics.store.pages import runs as stored
-from agnostics.store.pages.steps import steps_page
-from agnostics.store.queries import RunLine
+from agnostics.store.queries.runs import RunLine
 from agnostics.web.page import choice, missing, page, reading, rows, text
+from agnostics.web.queries import runs as stored
+from agnostics.web.queries.steps import steps_page
 
 SIZE = 25
 LAST_STEPS = 8

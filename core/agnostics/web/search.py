@@ -7,8 +7,8 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from agnostics.store.pages import search as stored
 from agnostics.web.page import choice, number, page, reading, text
+from agnostics.web.queries import search as stored
 
 SIZE = 20
 WHERE = ("programs", "tasks", "runs")

@@ -10,10 +10,10 @@ from typing import Any
 
 import uvicorn
 
-from agnostics.errors import UsageError
 from agnostics.store.reader import Reader
+from agnostics.types.errors import UsageError
 from agnostics.web.app import application
-from agnostics.web.guard import is_loopback
+from agnostics.web.auth import is_loopback
 
 TOGETHER = 64
 GRACE_SECONDS = 3

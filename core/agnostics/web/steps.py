@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from starlette.requests import Request
 from starlette.responses import Response
 
-from agnostics.store.pages import steps as stored
-from agnostics.store.pages.runs import SECONDS, run_settings
 from agnostics.store.records import PHASES
 from agnostics.web.page import choice, missing, number, page, path_number, reading, rows
+from agnostics.web.queries import steps as stored
+from agnostics.web.queries.runs import SECONDS, run_settings
 from agnostics.web.runs import run_or_404
 
 SIZE = 50
@@ -50,7 +50,7 @@ def step(request: Request) -> Response:
         figures = stored.step_figures(connection, line.run, number_)
         groups = stored.groups_page(connection, line.run, phase, number_, GROUPS + 1, after)
         slowest = stored.slowest(connection, line.run, phase, number_, SLOWEST)
-        in_turn = not (run_settings(connection, line.run).get("train") or {}).get("max_staleness")
+        in_turn = not (run_settings(connection, line.run).get("train") or {}).get("max_off_policy_steps")
     own = {name: value for name, value in figures.items() if name.startswith("eval_") == (phase != "train")}
     if not groups and not own:
         raise missing("step")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from agnostics import hookimpl
-from agnostics.dataset import Dataset
-from agnostics.language import Language
+from agnostics.types.dataset import Dataset
+from agnostics.types.language import Language
 
 from agnostics_datasets.apps import Apps
 from agnostics_datasets.code_contests import CodeContests

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from agnostics.dataset import Hub
-from agnostics.task import Task
+from agnostics.types.dataset import HubSource
+from agnostics.types.task import Task
 from pydantic import AliasChoices, Field
 
 from agnostics_datasets.input_output import Asked
@@ -40,7 +40,7 @@ class Apps(Records[Problem]):
         "url": "metadata.url",
         "starter_code": "the problem is left out where there is some",
     }
-    hub: ClassVar[Hub] = Hub(
+    hub: ClassVar[HubSource] = HubSource(
         "codeparrot/apps",
         "21e74ddf8de1a21436da12e3e653065c5213e9d1",
         files={"train": "train.jsonl", "test": "test.jsonl"},

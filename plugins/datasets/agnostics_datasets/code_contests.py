@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from agnostics.dataset import Hub
-from agnostics.task import LimitOverrides, Task, Test
+from agnostics.types.dataset import HubSource
+from agnostics.types.task import LimitOverrides, Task, Test
 
 from agnostics_datasets.judging import judged_by
 from agnostics_datasets.records import Fields, Records
@@ -77,7 +77,7 @@ class CodeContests(Records[Problem]):
         "cf_rating": "metadata.rating",
         "input_file, output_file": "the problem is left out where one is named",
     }
-    hub: ClassVar[Hub] = Hub(
+    hub: ClassVar[HubSource] = HubSource(
         "deepmind/code_contests",
         "802411c3010cb00d1b05bad57ca77365a3c699d6",
         columns=tuple(Problem.model_fields),

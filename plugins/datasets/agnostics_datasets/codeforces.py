@@ -10,8 +10,8 @@ from pathlib import Path
 from random import Random
 from typing import Any, ClassVar
 
-from agnostics.dataset import Hub
-from agnostics.task import Task, Test
+from agnostics.types.dataset import HubSource
+from agnostics.types.task import Task, Test
 from pydantic import AliasChoices, Field
 
 from agnostics_datasets.contest_prompt import WITH_HEADINGS, Sections, drawn_style, set_in
@@ -64,7 +64,7 @@ class Codeforces(Records[Problem]):
         "examples": "tests; all but the last are samples in the statement",
         "title, contest_start_year": "metadata",
     }
-    hub: ClassVar[Hub] = Hub("nuprl/agnostics-codeforces-cots", None)
+    hub: ClassVar[HubSource] = HubSource("nuprl/agnostics-codeforces-cots", None)
     record = Problem
 
     def task(self, record: Problem, number: int, split: str, seed: int) -> Task | None:
@@ -105,7 +105,7 @@ class CodeforcesFromSource(Codeforces):
         "title, contest_start_year": "metadata",
         "checker_interactor: id, generation": "the problem is left out where its type is not `diff`",
     }
-    hub: ClassVar[Hub] = Hub(
+    hub: ClassVar[HubSource] = HubSource(
         "open-r1/codeforces-cots",
         "39ac85c150806230473c70ad72c31f6232fe3f41",
         configuration=_SOLUTIONS,

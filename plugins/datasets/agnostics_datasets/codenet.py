@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import ClassVar
 
-from agnostics.dataset import Dataset
-from agnostics.errors import UsageError, unknown
-from agnostics.task import LimitOverrides, Task
+from agnostics.types.dataset import Dataset
+from agnostics.types.errors import UsageError, unknown
+from agnostics.types.task import LimitOverrides, Task
 
 from agnostics_datasets.files import file_rows
 from agnostics_datasets.judging import judged_by

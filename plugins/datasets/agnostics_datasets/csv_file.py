@@ -7,9 +7,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import ClassVar
 
-from agnostics.dataset import Dataset
-from agnostics.errors import UsageError, unknown
-from agnostics.task import Comparison, Task, Test
+from agnostics.types.dataset import Dataset
+from agnostics.types.errors import UsageError, unknown
+from agnostics.types.task import Comparison, Task, Test
 
 from agnostics_datasets.files import file_rows
 from agnostics_datasets.records import complaining

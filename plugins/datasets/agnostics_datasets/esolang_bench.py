@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
-from agnostics.dataset import Dataset
-from agnostics.errors import UsageError, unknown
-from agnostics.task import Comparison, Task, Test
+from agnostics.types.dataset import Dataset
+from agnostics.types.errors import UsageError, unknown
+from agnostics.types.task import Comparison, Task, Test
 from pydantic import BaseModel, Field, ValidationError
 
 COMPARE = Comparison(mode="lines")

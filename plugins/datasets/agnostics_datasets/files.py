@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, cast
 
-from agnostics.errors import MissingRequirement, UsageError, describe
+from agnostics.types.errors import MissingRequirement, UsageError, describe
 
 Row = tuple[str, Any]
 """Where a record stands, for complaints, and what stands there."""

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from agnostics.dataset import Hub
-from agnostics.errors import AgnosticsError, MissingRequirement, UsageError, describe
+from agnostics.types.dataset import HubSource
+from agnostics.types.errors import AgnosticsError, MissingRequirement, UsageError, describe
 
 from agnostics_datasets.files import Row
 
@@ -18,7 +18,7 @@ _AT_ONCE = 16
 _FORMATS = {".jsonl": "json", ".parquet": "parquet"}
 
 
-def hub_rows(hub: Hub, split: str) -> Iterator[Row]:
+def hub_rows(hub: HubSource, split: str) -> Iterator[Row]:
     """The records of `split` at `hub`, as `datasets` streams them.
 
     Raises MissingRequirement where `datasets` is not installed, UsageError where the hub has no such data set or gives
@@ -36,7 +36,7 @@ def hub_rows(hub: Hub, split: str) -> Iterator[Row]:
     return _stream(hub, split, load_dataset)
 
 
-def _ask(hub: Hub, endpoint: str, token: str | None) -> None:
+def _ask(hub: HubSource, endpoint: str, token: str | None) -> None:
     """Ask for the revision once: the hub's own client would go on asking for half a minute, and say so each time."""
     from http import HTTPStatus
     from urllib.error import HTTPError
@@ -55,7 +55,7 @@ def _ask(hub: Hub, endpoint: str, token: str | None) -> None:
         ) from error
 
 
-def _stream(hub: Hub, split: str, load_dataset: Any) -> Iterator[Row]:
+def _stream(hub: HubSource, split: str, load_dataset: Any) -> Iterator[Row]:
     logging.getLogger("datasets").setLevel(logging.ERROR)
     try:
         for number, record in enumerate(load_dataset(**_request(hub, split), streaming=True), start=1):
@@ -64,7 +64,7 @@ def _stream(hub: Hub, split: str, load_dataset: Any) -> Iterator[Row]:
         raise AgnosticsError(f"{hub}: split {split!r} cannot be read: {describe(error)}") from error
 
 
-def _request(hub: Hub, split: str) -> dict[str, Any]:
+def _request(hub: HubSource, split: str) -> dict[str, Any]:
     """What is asked of `load_dataset`: files by name where the repository holds a loading script, which is not run."""
     part = {"columns": list(hub.columns), "batch_size": _AT_ONCE} if hub.columns else {}
     if not hub.files:

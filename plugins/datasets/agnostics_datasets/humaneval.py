@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from agnostics.task import Stitch, Task
+from agnostics.types.task import PromptFormat, Task
 
+from agnostics_datasets.formatted_task import formatted_task
 from agnostics_datasets.records import Fields, Records
-from agnostics_datasets.stitched import stitched_task
 
 STOP = ("\nclass", "\ndef", "\n#", "\nif", "\nprint")
 """Where a completion ends: section 3.2 of the paper."""
@@ -40,11 +40,13 @@ class HumanEval(Records[Problem]):
     fields: ClassVar[Mapping[str, str]] = {
         "task_id": "id",
         "prompt": "statement, which begins the program",
-        "test, entry_point": "stitch",
+        "test, entry_point": "prompt_format",
     }
     record = Problem
 
     def task(self, record: Problem, number: int, split: str, seed: int) -> Task:
         """The task of a problem; see `Records.task`."""
         tests = f"{record.test}\ncheck({record.entry_point})"
-        return stitched_task(record.task_id, record.prompt, Stitch(language="python", tests=tests, stop=STOP), _SECONDS)
+        return formatted_task(
+            record.task_id, record.prompt, PromptFormat(language="python", tests=tests, stop=STOP), _SECONDS
+        )

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from agnostics.dataset import Dataset
-from agnostics.errors import UsageError, unknown
-from agnostics.task import Task
+from agnostics.types.dataset import Dataset
+from agnostics.types.errors import UsageError, unknown
+from agnostics.types.task import Task
 from pydantic import ValidationError
 
 KEYS = ("split", *Task.model_fields)

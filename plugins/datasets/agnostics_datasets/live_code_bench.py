@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from agnostics.dataset import Hub
-from agnostics.task import Comparison, Task, Test
+from agnostics.types.dataset import HubSource
+from agnostics.types.task import Comparison, Task, Test
 from pydantic import AliasChoices, Field
 
 from agnostics_datasets.input_output import tests_of
@@ -54,7 +54,7 @@ class LiveCodeBench(Records[Problem]):
         "difficulty": "difficulty",
         "platform": "tags",
     }
-    hub: ClassVar[Hub] = Hub("nuprl/Ag-LiveCodeBench-X", "15bef6bf966893163ea9d22f25b7c58fec06a949")
+    hub: ClassVar[HubSource] = HubSource("nuprl/Ag-LiveCodeBench-X", "15bef6bf966893163ea9d22f25b7c58fec06a949")
     record = Problem
 
     def task(self, record: Problem, number: int, split: str, seed: int) -> Task | None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from agnostics.task import Stitch, Task
+from agnostics.types.task import PromptFormat, Task
 from pydantic import AliasChoices, Field
 
+from agnostics_datasets.formatted_task import formatted_task
 from agnostics_datasets.records import Fields, Records
-from agnostics_datasets.stitched import stitched_task
 
 PROMPT = """\
 You are an expert Python programmer, and here is your task: {text} Your code should pass these tests:
@@ -46,8 +46,8 @@ class Mbpp(Records[Problem]):
     fields: ClassVar[Mapping[str, str]] = {
         "task_id": "id, and the split",
         "text or prompt": "statement",
-        "test_list": "statement and stitch",
-        "test_setup_code, test_imports": "stitch",
+        "test_list": "statement and prompt_format",
+        "test_setup_code, test_imports": "prompt_format",
     }
     stored: ClassVar[str | None] = "test"
     record = Problem
@@ -61,6 +61,6 @@ class Mbpp(Records[Problem]):
         """The task of a problem; see `Records.task`."""
         asserts = "\n".join(record.test_list)
         setup = [*record.test_imports, *filter(None, [record.test_setup_code])]
-        stitch = Stitch(language="python", tests="\n".join([*setup, asserts]))
+        prompt_format = PromptFormat(language="python", tests="\n".join([*setup, asserts]))
         statement = PROMPT.format(text=record.text.strip(), tests=asserts)
-        return stitched_task(f"mbpp/{record.task_id}", statement, stitch, _SECONDS)
+        return formatted_task(f"mbpp/{record.task_id}", statement, prompt_format, _SECONDS)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from agnostics.dataset import Hub
-from agnostics.task import Task, Test
+from agnostics.types.dataset import HubSource
+from agnostics.types.task import Task, Test
 
 from agnostics_datasets.contest_prompt import WITH_HEADINGS, Sections, set_in
 from agnostics_datasets.records import Fields, Records
@@ -41,7 +41,7 @@ class MbppX(Records[Problem]):
         "description, input_format, output_format": "statement",
         "tests": "tests; the first is a sample in the statement",
     }
-    hub: ClassVar[Hub] = Hub(
+    hub: ClassVar[HubSource] = HubSource(
         "nuprl/mbpp-agnostic-translation", "a32a76fa8a7ae4b6b2eeee31e086d1b33635940c", configuration="full"
     )
     stored: ClassVar[str | None] = "train"

@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping
 from typing import ClassVar
 
-from agnostics.errors import unknown
-from agnostics.task import Stitch, Task
+from agnostics.types.errors import unknown
+from agnostics.types.task import PromptFormat, Task
 
+from agnostics_datasets.formatted_task import formatted_task
 from agnostics_datasets.records import Fields, Records
-from agnostics_datasets.stitched import stitched_task
 
 LANGUAGES = {
     "Fortran": "fortran",
@@ -63,7 +63,7 @@ class McEval(Records[Problem]):
         "task_id": "id, and the language",
         "instruction": "statement",
         "prompt": "its imports, before the program",
-        "test": "stitch",
+        "test": "prompt_format",
         "level": "difficulty",
     }
     record = Problem
@@ -73,12 +73,12 @@ class McEval(Records[Problem]):
         language = record.task_id.partition("/")[0]
         if language not in LANGUAGES:
             raise unknown("language of McEval", language, LANGUAGES)
-        stitch = _stitch(LANGUAGES[language], record)
-        return stitched_task(record.task_id, record.instruction, stitch, _SECONDS, difficulty=record.level)
+        prompt_format = _prompt_format(LANGUAGES[language], record)
+        return formatted_task(record.task_id, record.instruction, prompt_format, _SECONDS, difficulty=record.level)
 
 
-def _stitch(language: str, record: Problem) -> Stitch:
+def _prompt_format(language: str, record: Problem) -> PromptFormat:
     if language == "fortran":
-        return Stitch(language=language, before=f"{record.test}\n", tests="end program\n", stdout=_NO_FAILURE)
+        return PromptFormat(language=language, before=f"{record.test}\n", tests="end program\n", stdout=_NO_FAILURE)
     imports = re.findall(_IMPORTS[language], record.prompt, re.MULTILINE) if language in _IMPORTS else []
-    return Stitch(language=language, before="".join(f"{line}\n" for line in imports), tests=record.test)
+    return PromptFormat(language=language, before="".join(f"{line}\n" for line in imports), tests=record.test)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from agnostics.task import Stitch, Task
+from agnostics.types.task import PromptFormat, Task
 
+from agnostics_datasets.formatted_task import formatted_task
 from agnostics_datasets.records import Fields, Records
-from agnostics_datasets.stitched import stitched_task
 
 _LANGUAGES = {
     "clj": "clojure-multipl-e",
@@ -58,14 +58,14 @@ class MultiplE(Records[Problem]):
     fields: ClassVar[Mapping[str, str]] = {
         "name": "id; its beginning, humaneval or mbpp, is a tag",
         "prompt": "statement, which begins the program",
-        "tests, stop_tokens, language": "stitch",
+        "tests, stop_tokens, language": "prompt_format",
     }
     record = Problem
 
     def task(self, record: Problem, number: int, split: str, seed: int) -> Task:
         """The task of a problem; see `Records.task`."""
         language = record.language
-        stitch = Stitch(
+        prompt_format = PromptFormat(
             language=_LANGUAGES.get(language, language),
             tests=record.tests,
             stop=tuple(record.stop_tokens),
@@ -73,4 +73,4 @@ class MultiplE(Records[Problem]):
         )
         origin = record.name.partition("_")[0].lower()
         seconds = _SECONDS.get(language, _SECONDS_ELSE)
-        return stitched_task(record.name, record.prompt, stitch, seconds, tags=(origin,))
+        return formatted_task(record.name, record.prompt, prompt_format, seconds, tags=(origin,))

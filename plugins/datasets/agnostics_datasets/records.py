@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import ClassVar, Generic, TypeVar
 
-from agnostics.dataset import Dataset
-from agnostics.errors import UsageError, unknown
-from agnostics.task import Task
+from agnostics.types.dataset import Dataset
+from agnostics.types.errors import UsageError, unknown
+from agnostics.types.task import Task
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from agnostics_datasets.files import Row, file_rows

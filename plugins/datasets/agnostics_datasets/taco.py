@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import ClassVar
 
-from agnostics.dataset import Hub
-from agnostics.task import LimitOverrides, Task
+from agnostics.types.dataset import HubSource
+from agnostics.types.task import LimitOverrides, Task
 
 from agnostics_datasets.input_output import Asked
 from agnostics_datasets.records import Records
@@ -48,7 +48,7 @@ class Taco(Records[Problem]):
         "source, url": "metadata",
         "starter_code": "the problem is left out where there is some",
     }
-    hub: ClassVar[Hub] = Hub(
+    hub: ClassVar[HubSource] = HubSource(
         "BAAI/TACO",
         "d593ed0a2becbbc952230bb89be09189bf1056dc",
         files={"train": "ALL/train-*.parquet", "test": "ALL/test-*.parquet"},

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 from agnostics import Language
-from agnostics.errors import MissingRequirement
+from agnostics.types.errors import MissingRequirement
 from pydantic import Field
 
 INTERPRETERS = ("befunge98", "brainfuck", "shakespeare", "unlambda", "whitespace")

@@ -11,9 +11,9 @@ import click
 from agnostics.cli.datasets.decontaminate import decontaminate
 from agnostics.cli.datasets.reformulate import reformulate
 from agnostics.cli.output import plain, print_json, print_table
-from agnostics.dataset import Dataset
-from agnostics.host import load_host
-from agnostics.task import Task
+from agnostics.plugins.manager import load_plugins
+from agnostics.types.dataset import Dataset
+from agnostics.types.task import Task
 
 
 @click.group(invoke_without_command=True)
@@ -44,7 +44,7 @@ def show(name: str, split: str, source: str | None, count: int, seed: int, as_js
 
     With --json the tasks alone; `agn datasets list --json` has the rest.
     """
-    dataset, its_source = load_host().dataset(name)
+    dataset, its_source = load_plugins().dataset(name)
     if not as_json:
         _show_adapter(dataset)
     if not count:
@@ -61,7 +61,7 @@ for subcommand in (reformulate, decontaminate):
 
 
 def _list(as_json: bool) -> None:
-    datasets = [dataset for _, dataset in sorted(load_host().datasets().items())]
+    datasets = [dataset for _, dataset in sorted(load_plugins().datasets().items())]
     if as_json:
         print_json([_describe(dataset) for dataset in datasets])
         return

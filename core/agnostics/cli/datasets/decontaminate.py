@@ -10,11 +10,11 @@ from typing import Any
 import click
 
 from agnostics.cli.datasets.documents import benchmark_documents, training_documents
-from agnostics.cli.files import beside, writable, written
 from agnostics.cli.output import json_option, print_json, print_table
-from agnostics.curation.decontamination import TESTS, Benchmark, Match, judged
-from agnostics.errors import UsageError
-from agnostics.host import Host, load_host
+from agnostics.plugins.manager import PluginManager, load_plugins
+from agnostics.task_prep.decontamination import TESTS, Benchmark, Match, judged
+from agnostics.types.errors import UsageError
+from agnostics.util.files import beside, writable, written
 
 
 @click.command()
@@ -50,11 +50,11 @@ def decontaminate(
     removed if its statement shares eight words in a row with one of EVAL, or is similar to one by MinHash.
     """
     output, report = writable(output, force), writable(report or beside(output, "removed"), force)
-    host = load_host()
-    benchmarks = [_benchmark(name, similarity, host) for name in dict.fromkeys(against)]
+    plugins = load_plugins()
+    benchmarks = [_benchmark(name, similarity, plugins) for name in dict.fromkeys(against)]
     counts, kept, removed = Counter[tuple[str, str]](), 0, 0
     with written(output) as tasks, written(report) as matched:
-        for document, matches in judged(training_documents(train, split, host), benchmarks):
+        for document, matches in judged(training_documents(train, split, plugins), benchmarks):
             if matches:
                 removed += 1
                 counts.update(_found_by(matches))
@@ -70,8 +70,8 @@ def decontaminate(
     click.echo(f"\nkept {kept} of {kept + removed} tasks: {output}\nremoved {removed}: {report}")
 
 
-def _benchmark(name: str, similarity: float, host: Host) -> Benchmark:
-    documents = benchmark_documents(name, host)
+def _benchmark(name: str, similarity: float, plugins: PluginManager) -> Benchmark:
+    documents = benchmark_documents(name, plugins)
     if not documents:
         raise UsageError(f"--against {name}: holds no tasks to compare with")
     return Benchmark(name, documents, similarity)

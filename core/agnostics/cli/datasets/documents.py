@@ -6,26 +6,26 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from agnostics.curation.decontamination import Document
-from agnostics.curation.problem import Problem
-from agnostics.curation.readers import problems_in
-from agnostics.host import Host
-from agnostics.task import Task
+from agnostics.plugins.manager import PluginManager
+from agnostics.task_prep.decontamination import Document
+from agnostics.task_prep.loaders import problems_in
+from agnostics.task_prep.problem import Problem
+from agnostics.types.task import Task
 
 
-def training_documents(name: str, split: str, host: Host) -> Iterator[Document]:
+def training_documents(name: str, split: str, plugins: PluginManager) -> Iterator[Document]:
     """What may be trained on: the tasks of `split`, or the problems of a file. Raises UsageError."""
     if (problems := _problems(name)) is not None:
         return map(_problem, problems)
-    adapter, source = host.dataset(name)
+    adapter, source = plugins.dataset(name)
     return (_task(task, split) for task in adapter.tasks(split, source=source))
 
 
-def benchmark_documents(name: str, host: Host) -> list[Document]:
+def benchmark_documents(name: str, plugins: PluginManager) -> list[Document]:
     """What a benchmark asks for: the split "test" of a data set, the first that has tasks where there is no test."""
     if (problems := _problems(name)) is not None:
         return list(map(_problem, problems))
-    adapter, source = host.dataset(name)
+    adapter, source = plugins.dataset(name)
     for split in sorted(adapter.splits, key=lambda split: split != "test"):
         if documents := [_task(task, split) for task in adapter.tasks(split, source=source)]:
             return documents

@@ -19,17 +19,17 @@ from agnostics.cli.asking import (
     open_endpoint,
     side_by_side,
 )
-from agnostics.cli.files import beside, writable, written
 from agnostics.cli.output import json_option, print_json, print_table
-from agnostics.curation.checks import judge
-from agnostics.curation.draft import Rejected
-from agnostics.curation.problem import Problem
-from agnostics.curation.prompt import question
-from agnostics.curation.readers import problems_in
-from agnostics.errors import AgnosticsError, UsageError
-from agnostics.rollout.answers import AnswerCache
-from agnostics.rollout.endpoint import Refused
-from agnostics.task import Task
+from agnostics.inference.openai_client import Refused
+from agnostics.inference.response_cache import AnswerCache
+from agnostics.task_prep.checks import judge
+from agnostics.task_prep.draft import Rejected
+from agnostics.task_prep.loaders import problems_in
+from agnostics.task_prep.problem import Problem
+from agnostics.task_prep.prompt import question
+from agnostics.types.errors import AgnosticsError, UsageError
+from agnostics.types.task import Task
+from agnostics.util.files import beside, writable, written
 from agnostics.verify import Verifier
 
 

@@ -10,18 +10,18 @@ from typing import Any
 
 import click
 
-from agnostics.advice.brief import Brief, advised
-from agnostics.advice.consultation import consult
-from agnostics.advice.faults import choose
-from agnostics.advice.sentences import FEWEST, MOST
+from agnostics.analysis.advice.brief import Brief, advised
+from agnostics.analysis.advice.consultation import consult
+from agnostics.analysis.advice.faults import choose
+from agnostics.analysis.advice.sentences import FEWEST, MOST
 from agnostics.cli.asking import Asking, endpoint_options, open_endpoint
 from agnostics.cli.languages.faulty import Source
 from agnostics.cli.languages.yaml_text import fields_of, yaml_text
 from agnostics.cli.output import json_option, print_json, words
-from agnostics.errors import AgnosticsError, UsageError
-from agnostics.host import load_host
-from agnostics.language import Language
-from agnostics.rollout.endpoint import Endpoint
+from agnostics.inference.openai_client import Endpoint
+from agnostics.plugins.manager import load_plugins
+from agnostics.types.errors import AgnosticsError, UsageError
+from agnostics.types.language import Language
 
 _POSITIVE = click.IntRange(min=1)
 
@@ -55,13 +55,13 @@ def advise(
     The model behind --endpoint reads faulty programs in LANGUAGE (a name or a YAML file), from a run or sampled now,
     and distils 10 to 20 sentences of advice (section 3.2 of the paper). `agn run --language FILE` takes the file.
     """
-    host = load_host()
-    found = host.language(language)
+    plugins = load_plugins()
+    found = plugins.language(language)
     target = _target(output or Path(f"{found.name}-advised.yaml"), force)
     consulted = {name: options.pop(name) for name in ("url", "model", "key_from", "timeout_s", "retries")}
     source = Source(**options)
     with open_endpoint(**consulted) as endpoint:
-        faults = choose(source.faults(found, host), programs)
+        faults = choose(source.faults(found, plugins), programs)
         brief = Brief(found.name, found.prompt, faults, context)
         _announce(found, brief)
         with Asking(endpoint, brief.answer_tokens, brief.questions) as asking:

@@ -8,9 +8,9 @@ import click
 from rich.text import Text
 
 from agnostics.cli.output import words
-from agnostics.errors import AgnosticsError
-from agnostics.host import load_host
-from agnostics.language import Language
+from agnostics.plugins.manager import load_plugins
+from agnostics.types.errors import AgnosticsError
+from agnostics.types.language import Language
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -26,18 +26,18 @@ def build(names: tuple[str, ...], base: str | None, from_debootstrap: bool) -> i
     An image that is here stays, unless an option asks for another base than it stands on. Where no registry gives the
     base image, one is made from Debian's packages.
     """
-    from agnostics.sandbox.engine import connect
+    from agnostics.sandbox.docker_client import connect
 
-    host = load_host()
-    languages = [host.language(name) for name in names] or list(host.languages().values())
+    plugins = load_plugins()
+    languages = [plugins.language(name) for name in names] or list(plugins.languages().values())
     client = connect()
     return max([_build(client, language, base, from_debootstrap) for language in languages], default=0)
 
 
 def _build(client: DockerClient, language: Language, base: str | None, from_packages: bool) -> int:
     """Make one image; the exit status. One that cannot be made does not keep the others from it."""
-    from agnostics.sandbox.base_image import Bases
-    from agnostics.sandbox.images import bases_of, ensure_image, rebuild_image
+    from agnostics.sandbox.images.base_image import Bases
+    from agnostics.sandbox.images.language_image import bases_of, ensure_image, rebuild_image
 
     try:
         if base or from_packages:

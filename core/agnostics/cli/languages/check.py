@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import click
 
 from agnostics.cli.output import json_option, print_json, print_table, words
-from agnostics.errors import MissingRequirement
-from agnostics.host import load_host
-from agnostics.language import Language
+from agnostics.plugins.manager import load_plugins
+from agnostics.types.errors import MissingRequirement
+from agnostics.types.language import Language
 
 if TYPE_CHECKING:
-    from agnostics.task import Task
+    from agnostics.types.task import Task
     from agnostics.verify import Verifier
 
 
@@ -29,9 +29,9 @@ def check(names: tuple[str, ...], sandbox: str, as_json: bool) -> int:
     """
     from agnostics.verify import Verifier
 
-    host = load_host()
-    languages = [host.language(name) for name in names] or list(host.languages().values())
-    tasks = list(host.dataset("starter")[0].tasks("test")) if "starter" in host.datasets() else []
+    plugins = load_plugins()
+    languages = [plugins.language(name) for name in names] or list(plugins.languages().values())
+    tasks = list(plugins.dataset("starter")[0].tasks("test")) if "starter" in plugins.datasets() else []
     with Verifier(sandbox) as verifier:
         checks = [_check(language, tasks, verifier, required=bool(names)) for language in languages]
         mode = verifier.mode

@@ -7,13 +7,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
-from agnostics.advice.faults import Fault, fault_in
+from agnostics.analysis.advice.faults import Fault, fault_in
 from agnostics.cli.libraries import settle_libraries
 from agnostics.cli.output import words
-from agnostics.errors import MissingRequirement, UsageError
-from agnostics.host import Host
-from agnostics.language import Language
-from agnostics.task import Task
+from agnostics.plugins.manager import PluginManager
+from agnostics.types.errors import MissingRequirement, UsageError
+from agnostics.types.language import Language
+from agnostics.types.task import Task
 
 SAMPLES, TEMPERATURE, NEW_TOKENS, RUNNING = 4, 0.7, 1024, 64
 """Answers to each task, how they are sampled (section 3.3), where they are cut, and how many are sampled at a time."""
@@ -37,25 +37,25 @@ class Source:
         if (self.sample is None) != (self.dataset is None):
             raise UsageError("--sample and --dataset go together: a model, and the tasks that it is to attempt")
 
-    def faults(self, language: Language, host: Host) -> list[Fault]:
+    def faults(self, language: Language, plugins: PluginManager) -> list[Fault]:
         """The faulty programs in `language`. Raises UsageError where there are none."""
-        found = _stored(self.run, self.store, language) if self.run else self._sampled(language, host)
+        found = _stored(self.run, self.store, language) if self.run else self._sampled(language, plugins)
         if not found:
             where = f"run {self.run}" if self.run else f"the answers of {self.sample}"
             raise UsageError(f"{where}: no faulty program in {language.name}; name another run, or sample more --tasks")
         return found
 
-    def _sampled(self, language: Language, host: Host) -> list[Fault]:
+    def _sampled(self, language: Language, plugins: PluginManager) -> list[Fault]:
         """What is wrong with the model's answers to some training tasks."""
-        tasks = self._training_tasks(host)
+        tasks = self._training_tasks(plugins)
         settle_libraries()
         try:
-            return self._attempts(language, tasks, host)
+            return self._attempts(language, tasks, plugins)
         except ModuleNotFoundError as error:
             raise MissingRequirement(f"{error.name} is not installed; run: pip install 'agnostics[train]'") from error
 
-    def _training_tasks(self, host: Host) -> list[Task]:
-        adapter, source = host.dataset(str(self.dataset))
+    def _training_tasks(self, plugins: PluginManager) -> list[Task]:
+        adapter, source = plugins.dataset(str(self.dataset))
         if adapter.evaluation_only:
             raise UsageError(
                 f"data set {adapter.name!r} is for evaluation only ({adapter.license}): advice for training may not "
@@ -63,14 +63,14 @@ class Source:
             )
         return list(islice(adapter.tasks("train", source=source), self.tasks))
 
-    def _attempts(self, language: Language, tasks: list[Task], host: Host) -> list[Fault]:
-        from agnostics.rollout.engine import EngineSettings, Sampling, open_engine
-        from agnostics.train.attempts import open_workshop
-        from agnostics.train.curriculum import ask_all
-        from agnostics.train.model import context_length, load_tokenizer, stop_ids
+    def _attempts(self, language: Language, tasks: list[Task], plugins: PluginManager) -> list[Fault]:
+        from agnostics.inference.engine import EngineSettings, Sampling, open_engine
+        from agnostics.models.loading import context_length, load_tokenizer, stop_ids
+        from agnostics.rollout.collector import open_workshop
+        from agnostics.rollout.task_sampler import ask_all
         from agnostics.verify import Verifier
 
-        folder = self._folder(language, host)
+        folder = self._folder(language, plugins)
         tokenizer = load_tokenizer(folder)
         context = context_length(folder)
         new_tokens = min(NEW_TOKENS, context // 2)
@@ -79,26 +79,26 @@ class Source:
         settings = EngineSettings(folder, stop_ids(folder, tokenizer), longest + new_tokens, RUNNING)
         words.print(f"sampling {len(questions) * SAMPLES} programs", markup=False)
         with (
-            Verifier(self.sandbox, languages=host.languages()) as verifier,
+            Verifier(self.sandbox, languages=plugins.languages()) as verifier,
             open_engine(self.engine, settings) as engine,
             open_workshop(engine, tokenizer, language, verifier) as workshop,
         ):
             attempts = workshop.attempt(questions, SAMPLES, Sampling(TEMPERATURE, new_tokens), "advise").attempts
         return [fault for attempt in attempts if (fault := fault_in(attempt.verification))]
 
-    def _folder(self, language: Language, host: Host) -> Path:
-        from agnostics.train.bootstrap import bootstrap
-        from agnostics.train.model import find_model
+    def _folder(self, language: Language, plugins: PluginManager) -> Path:
+        from agnostics.models.loading import find_model
+        from agnostics.models.starter.bootstrap import bootstrap
 
         if self.sample != "starter":
             return find_model(str(self.sample))
-        dataset, _ = host.dataset("starter")
+        dataset, _ = plugins.dataset("starter")
         return bootstrap(language, dataset, seed=0, sandbox=self.sandbox, progress=words.print)
 
 
 def _stored(run: str, store: str | None, language: Language) -> list[Fault]:
     from agnostics.store.database import default_url, reading
-    from agnostics.store.queries import faulty_programs, find_run, run_line
+    from agnostics.store.queries.runs import faulty_programs, find_run, run_line
     from agnostics.store.store import Store
 
     with Store.open(store or default_url(), create=False) as opened, reading(opened.engine) as connection:

@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass
 import click
 
 from agnostics.cli.output import json_option, print_json, print_table
-from agnostics.errors import MissingRequirement
-from agnostics.host import load_host
-from agnostics.language import Language
+from agnostics.plugins.manager import load_plugins
 from agnostics.sandbox.doctor import missing_tools, sandbox_findings
+from agnostics.types.errors import MissingRequirement
+from agnostics.types.language import Language
 
 MODES = ("bubblewrap", "docker")
 
@@ -50,10 +50,10 @@ def print_languages(as_json: bool) -> None:
 
 
 def _entries() -> list[_Entry]:
-    from agnostics.versions import toolchain_versions
+    from agnostics.toolchain_versions import toolchain_versions
 
-    host = load_host()
-    languages = sorted(host.languages().values(), key=lambda language: language.name)
+    plugins = load_plugins()
+    languages = sorted(plugins.languages().values(), key=lambda language: language.name)
     images = _images(languages)
     here = {finding.name for finding in sandbox_findings() if finding.found}
     modes = {one.name: _modes(one, here, built=one.name in images) for one in languages}
@@ -62,7 +62,7 @@ def _entries() -> list[_Entry]:
         asked = [one for one in languages if mode in modes[one.name] and not versions.get(one.name)]
         versions |= toolchain_versions(asked, mode) if asked else {}
     return [
-        _entry(one, host.origin(one.name), versions.get(one.name), modes[one.name], images.get(one.name))
+        _entry(one, plugins.origin(one.name), versions.get(one.name), modes[one.name], images.get(one.name))
         for one in languages
     ]
 
@@ -84,8 +84,8 @@ def _modes(language: Language, here: set[str], *, built: bool) -> list[str]:
 
 def _images(languages: list[Language]) -> dict[str, tuple[str, str]]:
     """The images that are built, with what they stand on, by language; none where no container engine answers."""
-    from agnostics.sandbox.engine import connect
-    from agnostics.sandbox.images import built_image, image_base
+    from agnostics.sandbox.docker_client import connect
+    from agnostics.sandbox.images.language_image import built_image, image_base
 
     try:
         client = connect()

@@ -9,9 +9,9 @@ from pathlib import Path
 import click
 
 from agnostics.cli.output import words
-from agnostics.errors import UsageError
-from agnostics.host import load_host
-from agnostics.language import NAME
+from agnostics.plugins.manager import load_plugins
+from agnostics.types.errors import UsageError
+from agnostics.types.language import NAME
 
 TEMPLATE = "templates/language_pack"
 
@@ -36,9 +36,9 @@ def _require_free(name: str) -> None:
     """Raises UsageError where `name` names no language, or one that is here."""
     if not re.fullmatch(NAME, name):
         raise UsageError(f"{name!r} cannot name a language: lower-case letters and digits, then also _ + . -")
-    host = load_host()
-    if name in host.languages():
-        raise UsageError(f"{host.origin(name)} provides {name} already; two packs with one name disable each other")
+    plugins = load_plugins()
+    if name in plugins.languages():
+        raise UsageError(f"{plugins.origin(name)} provides {name} already; two packs with one name disable each other")
 
 
 def _write(target: Path, values: dict[str, str]) -> None:

@@ -6,7 +6,7 @@ import click
 
 from agnostics.cli.languages.yaml_text import fields_of, yaml_text
 from agnostics.cli.output import json_option, print_json, words
-from agnostics.host import load_host
+from agnostics.plugins.manager import load_plugins
 
 
 @click.command()
@@ -14,7 +14,7 @@ from agnostics.host import load_host
 @json_option
 def show(name: str, as_json: bool) -> None:
     """Print the configuration of one language, as YAML that `--language FILE.yaml` takes."""
-    language = load_host().language(name)
+    language = load_plugins().language(name)
     fields = fields_of(language)
     if as_json:
         print_json({**fields, "reference": sorted(language.reference), "contract": sorted(language.contract)})

@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from agnostics.language import Language
+from agnostics.types.language import Language
 
 
 def fields_of(language: Language) -> dict[str, Any]:

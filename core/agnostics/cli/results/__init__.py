@@ -22,13 +22,13 @@ from agnostics.cli.results.serve import serve
 from agnostics.cli.results.solved import solved
 from agnostics.cli.results.suspicious import suspicious
 from agnostics.cli.results.themes import find_themes, themes
-from agnostics.errors import MissingRequirement
+from agnostics.types.errors import MissingRequirement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from agnostics.store.filters import RunFilter
-    from agnostics.store.queries import RunLine
+    from agnostics.store.queries.runs import RunLine
 
 MOST_ROWS = 1000
 
@@ -50,7 +50,7 @@ def command(context: click.Context, store: str | None, as_json: bool) -> None:
 @json_option
 def list_command(wanted: RunFilter, store: str | None, as_json: bool) -> None:
     """The runs, newest first."""
-    from agnostics.store.queries import list_runs
+    from agnostics.store.queries.runs import list_runs
 
     with reading(store) as connection:
         runs = list_runs(connection, wanted)
@@ -85,14 +85,14 @@ def show(run: str, store: str | None, as_json: bool) -> None:
 @json_option
 def plot(runs: tuple[str, ...], out: Path, kind: str, store: str | None, as_json: bool) -> None:
     """Draw the curves of each RUN, and all of them side by side; prints the files that it writes."""
-    from agnostics.evaluate.curves import curves_of
-    from agnostics.store.queries import find_run
+    from agnostics.analysis.curves import curves_of
+    from agnostics.store.queries.runs import find_run
 
     with reading(store) as connection:
         found = dict.fromkeys(find_run(connection, run) for run in runs)
         curves = [curves_of(connection, run) for run in found]
     try:
-        from agnostics.evaluate.plots import draw
+        from agnostics.analysis.plots import draw
     except ModuleNotFoundError as error:
         raise MissingRequirement(f"{error.name} is not installed; run: pip install 'agnostics[plot]'") from error
     paths = draw(curves, out, ["png", "svg"] if kind == "both" else [kind])

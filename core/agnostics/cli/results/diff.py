@@ -12,7 +12,7 @@ from agnostics.cli.results.reading import reading, store_option
 
 if TYPE_CHECKING:
     from agnostics.evaluate.comparison import Both, Comparison, Measure
-    from agnostics.store.queries import Score
+    from agnostics.store.queries.runs import Score
 
 _WHEN = {
     "eval_before": "before training",
@@ -37,7 +37,7 @@ def diff(one: str, other: str, count: int, store: str | None, as_json: bool) -> 
     Both are trainings or evaluations; an evaluation is held against the end of a training.
     """
     from agnostics.evaluate.comparison import comparison_of
-    from agnostics.store.queries import find_run
+    from agnostics.store.queries.runs import find_run
 
     with reading(store) as connection:
         comparison = comparison_of(connection, find_run(connection, one), find_run(connection, other))

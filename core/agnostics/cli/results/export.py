@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from agnostics.cli.files import writable, written_bytes
 from agnostics.cli.results.filters import filter_of, verification_options
 from agnostics.cli.results.reading import reading, store_option
-from agnostics.errors import UsageError
+from agnostics.types.errors import UsageError
+from agnostics.util.files import writable, written_bytes
 
 _FORMATS = ("jsonl", "csv", "parquet")
 

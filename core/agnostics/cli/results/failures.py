@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agnostics.advice.faults import telling_line
+from agnostics.analysis.advice.faults import telling_line
 from agnostics.cli.output import json_option, print_json, print_table
 from agnostics.cli.results.faulty import Faulty, faulty_in
 from agnostics.cli.results.reading import store_option
 
 if TYPE_CHECKING:
-    from agnostics.advice.faults import Fault
-    from agnostics.evaluate.failures import Cluster
+    from agnostics.analysis.advice.faults import Fault
+    from agnostics.analysis.failures import Cluster
 
 
 @click.command()
@@ -29,7 +29,7 @@ def failures(runs: tuple[str, ...], count: int, store: str | None, as_json: bool
     Names, numbers, places and quotations in messages do not count, and no model is asked. RUN is a run, or one phase of
     it as in last:eval_after. With --json, each cluster comes with a program.
     """
-    from agnostics.evaluate.failures import clusters
+    from agnostics.analysis.failures import clusters
 
     found = {language: clusters(faults) for language, faults in _by_language(faulty_in(runs, store)).items()}
     if as_json:

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agnostics.advice.faults import Fault
+from agnostics.analysis.advice.faults import Fault
 from agnostics.cli.results.filters import run_and_phase
 from agnostics.cli.results.reading import reading
-from agnostics.errors import UsageError
+from agnostics.types.errors import UsageError
 
 if TYPE_CHECKING:
-    from agnostics.store.queries import RunLine
+    from agnostics.store.queries.runs import RunLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,8 @@ class Faulty:
 
 def faulty_in(names: Iterable[str], store: str | None) -> list[Faulty]:
     """What each of `names` means, RUN or RUN:PHASE. Raises UsageError for an unknown run or phase."""
-    from agnostics.store.attempts import failed_programs
-    from agnostics.store.queries import run_line
+    from agnostics.store.queries.attempts import failed_programs
+    from agnostics.store.queries.runs import run_line
 
     found = []
     with reading(store) as connection:

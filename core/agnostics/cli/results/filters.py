@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agnostics.errors import UsageError, unknown
-from agnostics.verification import Verdict
+from agnostics.types.errors import UsageError, unknown
+from agnostics.types.verification import Verdict
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -78,7 +78,7 @@ def filter_of(connection: Connection, name: str | None, wanted: dict[str, Any]) 
 
 def run_and_phase(connection: Connection, name: str) -> tuple[str, str | None]:
     """The run's id and the phase that RUN or RUN:PHASE means. Raises UsageError where there is none."""
-    from agnostics.store.queries import find_run
+    from agnostics.store.queries.runs import find_run
     from agnostics.store.records import PHASES
 
     run, _, phase = name.partition(":")

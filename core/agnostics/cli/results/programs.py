@@ -12,7 +12,7 @@ from agnostics.cli.results.filters import filter_of, verification_options
 from agnostics.cli.results.reading import reading, store_option
 
 if TYPE_CHECKING:
-    from agnostics.store.answers import StoredAnswer
+    from agnostics.store.queries.completions import StoredAnswer
     from agnostics.store.views import VerificationRow
 
 _COLUMNS = ["number", "phase", "step", "task", "verdict", "tests", "reward", "tokens", "program"]
@@ -51,7 +51,7 @@ def programs(run: str, wanted: dict[str, Any], count: int, store: str | None, as
 @json_option
 def program(number: int, store: str | None, as_json: bool) -> None:
     """One program in full, by its NUMBER: the task, the program, and what each test made of it."""
-    from agnostics.store.answers import answer_of
+    from agnostics.store.queries.completions import answer_of
 
     with reading(store) as connection:
         answer = answer_of(connection, number)

@@ -10,7 +10,7 @@ import click
 
 from agnostics.cli.output import json_option, print_json
 from agnostics.cli.results.reading import store_option
-from agnostics.errors import UsageError
+from agnostics.types.errors import UsageError
 
 
 @click.command()
@@ -26,9 +26,9 @@ def prune(runs: tuple[str, ...], before: datetime | None, yes: bool, store: str 
 
     A run that is still being written ends with an error.
     """
-    from agnostics.store import pruning
+    from agnostics.store import prune
     from agnostics.store.database import default_url, reading
-    from agnostics.store.queries import find_run
+    from agnostics.store.queries.runs import find_run
     from agnostics.store.store import Store
 
     if not runs and before is None:
@@ -36,11 +36,11 @@ def prune(runs: tuple[str, ...], before: datetime | None, yes: bool, store: str 
     with Store.open(store or default_url(), create=False) as opened:
         with reading(opened.engine) as connection:
             named = [find_run(connection, run) for run in runs]
-            old = pruning.runs_before(connection, before) if before else []
+            old = prune.runs_before(connection, before) if before else []
         found = list(dict.fromkeys([*named, *old]))
         if found and not yes:
             _ask(found)
-        done = pruning.prune(opened.engine, found)
+        done = prune.prune(opened.engine, found)
     if as_json:
         print_json({"deleted": found, **asdict(done)})
         return

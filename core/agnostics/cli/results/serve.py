@@ -6,7 +6,7 @@ import click
 
 from agnostics.cli.output import words
 from agnostics.cli.results.reading import store_option
-from agnostics.errors import MissingRequirement
+from agnostics.types.errors import MissingRequirement
 
 
 @click.command()

@@ -8,7 +8,7 @@ import click
 
 from agnostics.cli.output import json_option, print_json, print_table
 from agnostics.cli.results.reading import reading, store_option
-from agnostics.errors import UsageError
+from agnostics.types.errors import UsageError
 
 
 @click.command()
@@ -24,9 +24,9 @@ def solved(run: str, steps: int, store: str | None, as_json: bool) -> None:
     Taken from an evaluation, or from the first steps of a training run, when the policy is closest to the model that it
     began with. RUN is an id, its beginning, or `last`.
     """
-    from agnostics.evaluate.solved import solved_in
-    from agnostics.store.attempts import attempts_by_task
-    from agnostics.store.queries import find_run, run_line
+    from agnostics.analysis.solved import solved_in
+    from agnostics.store.queries.attempts import attempts_by_task
+    from agnostics.store.queries.runs import find_run, run_line
 
     with reading(store) as connection:
         line = run_line(connection, find_run(connection, run))

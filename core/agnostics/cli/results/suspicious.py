@@ -12,7 +12,7 @@ from agnostics.cli.results.filters import filter_of, verification_options
 from agnostics.cli.results.reading import reading, store_option
 
 if TYPE_CHECKING:
-    from agnostics.evaluate.suspects import Inspection, Suspect
+    from agnostics.analysis.reward_hacking.suspects import Inspection, Suspect
 
 
 @click.command()
@@ -27,9 +27,9 @@ def suspicious(run: str, wanted: dict[str, Any], count: int, store: str | None, 
     Hard-coded answers, output without reading, everything printed, an early end, the comparison's slack, one text for
     several tasks. Nothing is run and no model is asked: look at the example before you believe it.
     """
-    from agnostics.evaluate.suspects import inspect
-    from agnostics.store.accepted import accepted_programs
+    from agnostics.analysis.reward_hacking.suspects import inspect
     from agnostics.store.database import default_url, naming
+    from agnostics.store.queries.accepted import accepted_programs
 
     with reading(store) as connection:
         inspection = inspect(accepted_programs(connection, filter_of(connection, run, wanted)))

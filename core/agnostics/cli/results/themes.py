@@ -20,12 +20,12 @@ from agnostics.cli.asking import (
 from agnostics.cli.output import json_option, print_json, print_table, words
 from agnostics.cli.results.faulty import Faulty, faulty_in, one_language
 from agnostics.cli.results.reading import store_option
-from agnostics.errors import AgnosticsError, MissingRequirement, UsageError
-from agnostics.rollout.answers import AnswerCache
-from agnostics.rollout.endpoint import Refused
+from agnostics.inference.openai_client import Refused
+from agnostics.inference.response_cache import AnswerCache
+from agnostics.types.errors import AgnosticsError, MissingRequirement, UsageError
 
 if TYPE_CHECKING:
-    from agnostics.evaluate.themes import Profile
+    from agnostics.analysis.themes import Profile
 
 programs_option = click.option(
     "--programs", default=100, show_default=True, type=click.IntRange(min=1), help="How many faulty programs of a run."
@@ -60,7 +60,7 @@ def themes(
     A capable model reads each program with what was said of it; several themes may apply (Appendix E). RUN is a run, or
     one phase of it as in last:eval_after.
     """
-    from agnostics.evaluate.themes import profile_of, question
+    from agnostics.analysis.themes import profile_of, question
 
     draw_radar = _plotter()
     samples = [(one, _sample(one, programs, seed)) for one in faulty_in(runs, store)]
@@ -88,10 +88,10 @@ def find_themes(runs: tuple[str, ...], programs: int, context: int, store: str |
 
     Prints what it answers: 10 to 12 themes, for a person to edit.
     """
-    from agnostics.advice.brief import Brief
-    from agnostics.advice.faults import choose
-    from agnostics.advice.sentences import without_reasoning
-    from agnostics.evaluate.taxonomy import question
+    from agnostics.analysis.advice.brief import Brief
+    from agnostics.analysis.advice.faults import choose
+    from agnostics.analysis.advice.sentences import without_reasoning
+    from agnostics.analysis.taxonomy import question
 
     language, faults = one_language(faulty_in(runs, store))
     brief = Brief(language, "", choose(faults, programs), context)
@@ -111,7 +111,7 @@ def find_themes(runs: tuple[str, ...], programs: int, context: int, store: str |
 def _plotter() -> Any:
     """`draw_radar`: asked for before anything is paid for."""
     try:
-        from agnostics.evaluate.plots import draw_radar
+        from agnostics.analysis.plots import draw_radar
     except ModuleNotFoundError as error:
         raise MissingRequirement(f"{error.name} is not installed; run: pip install 'agnostics[plot]'") from error
     return draw_radar
@@ -158,6 +158,6 @@ def _print(profiles: Iterable[Profile]) -> None:
 
 
 def _names() -> list[str]:
-    from agnostics.evaluate.themes import THEMES
+    from agnostics.analysis.themes import THEMES
 
     return [theme.name for theme in THEMES]

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import yaml
-from agnostics.errors import UsageError
-from agnostics.task import Test
+from agnostics.types.errors import UsageError
+from agnostics.types.task import Test
 from pydantic import BeforeValidator, Field
 
 from agnostics_datasets.records import Fields

@@ -9,7 +9,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
 
-from agnostics.task import FILE_NAME, Checker, Comparison
+from agnostics.types.task import FILE_NAME, Checker, Comparison
 
 from agnostics_datasets.kattis.package import Package, read_yaml, words
 

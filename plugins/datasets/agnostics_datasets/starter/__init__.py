@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from random import Random
 from typing import ClassVar
 
-from agnostics.dataset import Dataset
-from agnostics.errors import UsageError, unknown
-from agnostics.task import Task
+from agnostics.types.dataset import Dataset
+from agnostics.types.errors import UsageError, unknown
+from agnostics.types.task import Task
 
 from agnostics_datasets.starter import algorithms, arithmetic, lists, parsing, strings
 from agnostics_datasets.starter.kind import Kind, Parameters

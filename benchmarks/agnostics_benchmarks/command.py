@@ -1,0 +1,151 @@
+"""`agn bench`: how fast the parts are, measured against what the machine can do at most."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+import click
+from agnostics.cli.libraries import settle_libraries
+from agnostics.cli.model import starter_model
+from agnostics.cli.output import print_json, print_table, words
+from agnostics.plugins.manager import load_plugins
+
+STORES = ("sqlite", "postgres")
+
+
+@click.group()
+def command() -> None:
+    """Measure the parts, as ratios within one run."""
+
+
+@command.command()
+@click.option("--language", "name", default="lua", show_default=True, help="A language, or a YAML file of one.")
+@click.option("--slots", type=click.IntRange(min=1), help="Programs that run at once; one per processor if not given.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+def sandbox(name: str, slots: int | None, as_json: bool) -> None:
+    """Compare `agn verify` in each mode with the bare machine, and with one `docker run` per program."""
+    from agnostics.sandbox.pool import available_cores
+
+    from agnostics_benchmarks.sandbox import compare_sandbox
+
+    plugins = load_plugins()
+    language = plugins.language(name)
+    starter, _ = plugins.dataset("starter")
+    slots = slots or available_cores()
+    words.print(f"{language.name}: {slots} at a time on {available_cores()} cores; this takes a few minutes")
+    report = compare_sandbox(language, list(starter.tasks("test")), slots)
+    if as_json:
+        print_json(report)
+    else:
+        _show(report)
+
+
+@command.command()
+@click.option("--language", "name", default="lua", show_default=True, help="A language, or a YAML file of one.")
+@click.option("--model", default="starter", show_default=True, help="A model's folder, its name on the hub.")
+@click.option("--engine", type=click.Choice(["vllm", "transformers"]), help="Our engine; on a GPU vLLM if not given.")
+@click.option("--steps", type=click.IntRange(min=1), help="Steps that are measured in a turn.")
+@click.option("--repeats", type=click.IntRange(min=1), default=5, show_default=True, help="Turns of each trainer.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+def train(
+    name: str,
+    model: str,
+    engine: Literal["vllm", "transformers"] | None,
+    steps: int | None,
+    repeats: int,
+    as_json: bool,
+) -> None:
+    """Compare `agn run`, on-policy and sampling ahead, with TRL's GRPOTrainer on the same work."""
+    from agnostics_benchmarks.train import compare_training
+
+    settle_libraries()  # for all of them alike: how their threads wait decides how long a small update takes
+    folder = _model(name, model)
+    words.print(f"{name}: {repeats} rounds of three trainers, twice; this takes a quarter of an hour or so")
+    report = compare_training(name, folder, engine, steps, repeats, lambda text: words.print(text, markup=False))
+    if as_json:
+        print_json(report)
+    else:
+        _show_training(report)
+
+
+@command.command()
+@click.option("--rows", type=click.IntRange(min=1000), default=1_000_000, show_default=True, help="Verifications.")
+@click.option("--steps", type=click.IntRange(min=1), default=100, show_default=True, help="Training steps that record.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+def store(rows: int, steps: int, as_json: bool) -> None:
+    """Write a results database of typical sizes and ask it: on SQLite, and on a PostgreSQL server of its own."""
+    from agnostics_benchmarks.store import measure_store
+
+    report = measure_store(rows, steps, lambda text: words.print(text, markup=False))
+    if as_json:
+        print_json(report)
+    else:
+        _show_store(report)
+
+
+def _model(language: str, model: str) -> Path:
+    if model == "starter":
+        return starter_model(language, seed=0, sandbox="auto")
+    from agnostics.models.loading import find_model
+
+    return find_model(model)
+
+
+def _show(report: dict[str, Any]) -> None:
+    for title, table in (("1 test a program", report["one_test"]), ("10 tests a program", report["ten_tests"])):
+        click.echo(f"{title}, {report['slots']} at a time on {report['cores']} cores")
+        _show_rates(table)
+    for row in report["by_slots"]:
+        click.echo(f"10 tests a program, {row['slots']} at a time")
+        _show_rates({name: rates for name, rates in row.items() if name != "slots"})
+    click.echo("one program with 1 test, from request to verdict (ms)")
+    print_table(["", "p50", "p99"], [(name, t["p50"], t["p99"]) for name, t in report["latency_ms"].items()])
+
+
+def _show_rates(table: dict[str, dict[str, float | None]]) -> None:
+    columns = ["programs_per_s", "programs_per_s_per_core", "tests_per_s_per_core", "over_bare"]
+    heads = ["", "programs/s", "per core", "tests/s per core", "over bare"]
+    print_table(heads, [(name, *(rates[column] for column in columns)) for name, rates in table.items()])
+    click.echo()
+
+
+def _show_training(report: dict[str, Any]) -> None:
+    for lengths, part in (("natural lengths", report), ("fixed lengths", report["fixed"])):
+        click.echo(f"{lengths}, {report['repeats']} rounds of {report['steps']} steps on {report['cores']} cores")
+        _show_trainers(part)
+        for ratio in ("ours_over_trl", "overlapped_over_trl", "peak_memory_over_trl"):
+            low, high = part["spread"][ratio]
+            click.echo(f"{ratio}: {part[ratio]} ({low} to {high})")
+        click.echo()
+
+
+def _show_trainers(part: dict[str, Any]) -> None:
+    stages = list(next(iter(part["stages"].values())))
+    heads = ["", "samples/s", "tokens", "MiB", "reward", *stages]
+    rows = [
+        (
+            name,
+            part[f"{name}_samples_per_s"],
+            part["tokens_mean"][name],
+            part["peak_memory_mb"][name],
+            part["reward"][name]["mean"],
+            *(seconds[stage] for stage in stages),
+        )
+        for name, seconds in part["stages"].items()
+    ]
+    print_table(heads, rows)
+
+
+def _show_store(report: dict[str, Any]) -> None:
+    for name in STORES:
+        click.echo(f"{name}_verifications_per_s: {report[f'{name}_verifications_per_s']}")
+    click.echo(f"write_share_of_step: {report['write_share_of_step']}")
+    costs = {name: cost for name, cost in report["step_beside"].items() if cost}
+    print_table(
+        ["a step beside", *next(iter(costs.values()))], [(name, *cost.values()) for name, cost in costs.items()]
+    )
+    click.echo(f"bytes_per_program: {report['bytes_per_program']}")
+    click.echo()
+    print_table(["question", "ms"], report["answers_ms"].items())
+    click.echo(f"million_row_list_ms: {report['million_row_list_ms']} ({report['slowest']}; {report['rows']} rows)")

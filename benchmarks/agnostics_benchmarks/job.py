@@ -1,0 +1,122 @@
+"""What trainers are measured on: one configuration for all of them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from operator import methodcaller
+from pathlib import Path
+from typing import Any, Literal
+
+from agnostics.models.stop_tokens import END_TOKENS
+from agnostics.train.config import EvaluationConfig, RolloutConfig, RunConfig, TrainConfig
+
+from agnostics_benchmarks.trainers import Measured
+
+WARM_UP = 2
+"""Steps before those measured: the sandbox's slots start, memory is taken, what is compiled is compiled."""
+STALENESS = 1
+"""How many updates the policy may be ahead of what the overlapped trainer learns from.
+
+As many steps follow those measured, so that it goes on sampling ahead while it is measured.
+"""
+_ENDS = {
+    "config.json": "eos_token_id",
+    "generation_config.json": "eos_token_id",
+    "tokenizer_config.json": "eos_token",
+}
+_NAMES = ("tokenizer.json", "tokenizer_config.json", "chat_template.jinja")
+
+EngineName = Literal["vllm", "transformers"]
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is sampled in a step, and how many steps are measured."""
+
+    prompts: int
+    group: int
+    max_completion_tokens: int
+    steps: int
+    dtype: Literal["float32", "bfloat16"]
+
+
+SIZES = {"cpu": Size(8, 8, 96, 6, "float32"), "cuda": Size(32, 32, 1024, 10, "bfloat16")}
+"""By device."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What every trainer is given."""
+
+    language: str
+    model: Path
+    engine: EngineName
+    size: Size
+
+    def config(self, seed: int) -> RunConfig:
+        """The run with this seed, with the steps before and after those measured; nothing is saved between them."""
+        size, steps = self.size, WARM_UP + self.size.steps + STALENESS
+        return RunConfig(
+            language=self.language,
+            model=str(self.model),
+            seed=seed,
+            steps=steps,
+            checkpoint_interval=steps,
+            rollout=RolloutConfig(
+                engine=self.engine,
+                prompts_per_step=size.prompts,
+                group_size=size.group,
+                temperature=1.0,
+                max_completion_tokens=size.max_completion_tokens,
+            ),
+            train=TrainConfig(learning_rate=2e-4, warmup_epochs=0, dtype=size.dtype),
+            evaluation=EvaluationConfig(tasks=0),
+        )
+
+    @property
+    def measured(self) -> Measured:
+        """The steps that count."""
+        return Measured(WARM_UP, WARM_UP + self.size.steps)
+
+    def endless(self, folder: Path) -> Job:
+        """The same with answers of fixed length: `folder` becomes the model without a token that ends an answer.
+
+        No file names one, and those of its family have other names, so that nobody takes them for ends.
+        """
+        shutil.copytree(self.model, folder)
+        for name, key in _ENDS.items():
+            _rewrite(folder / name, partial(_without, key))
+        family = json.loads((folder / "config.json").read_text(encoding="utf-8")).get("model_type")
+        for end in END_TOKENS.get(family, ()):
+            for name in _NAMES:
+                _rewrite(folder / name, methodcaller("replace", end, f"{end[:-1]}~>"))
+        return replace(self, model=folder)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The job as a report tells it."""
+        size = self.size
+        return {
+            "language": self.language,
+            "model": str(self.model),
+            "engine": self.engine,
+            "dtype": size.dtype,
+            "prompts": size.prompts,
+            "group": size.group,
+            "max_completion_tokens": size.max_completion_tokens,
+            "warm_up": WARM_UP,
+            "steps": size.steps,
+            "max_off_policy_steps": STALENESS,
+        }
+
+
+def _rewrite(path: Path, change: Callable[[str], str]) -> None:
+    if path.exists():
+        path.write_text(change(path.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def _without(key: str, text: str) -> str:
+    return json.dumps({**json.loads(text), key: None})

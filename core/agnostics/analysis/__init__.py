@@ -1,0 +1,1 @@
+"""Analysis of what is in the results database: learning curves, failures, themes, plots."""

@@ -1,0 +1,1 @@
+"""Detection of accepted programs that exploit the tests instead of solving the task."""

@@ -1,1 +1,0 @@
-"""Measurements of the parts, as ratios within one run: what a machine does changes, what a part costs does not."""

@@ -1,0 +1,88 @@
+"""The model of a run: a folder, a name on the Hugging Face hub, and what its tokenizer says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from agnostics.models import hub
+from agnostics.models.stop_tokens import END_TOKENS
+from agnostics.types.errors import UsageError, unknown
+
+
+def find_model(name: str) -> Path:
+    """The folder of the model `name`. Raises UsageError where there is none, or where a folder holds no model."""
+    return _local(name) or _checked(hub.download(name))
+
+
+def model_here(name: str) -> Path | None:
+    """As `find_model`, but None where the model is on the hub and would have to be downloaded."""
+    folder = _local(name) or hub.cached(name)
+    return _checked(folder) if folder else None
+
+
+def load_tokenizer(folder: Path) -> Any:
+    """The tokenizer in `folder`. Raises UsageError where it cannot be loaded or has no chat template."""
+    from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+    # A tokenizer.json says all there is to say. The class named beside it would be made anew from its vocabulary alone,
+    # and is wrong where that of DeepSeek Coder is called a LlamaTokenizer: every space would be lost.
+    loader = PreTrainedTokenizerFast if (folder / "tokenizer.json").is_file() else AutoTokenizer
+    try:
+        tokenizer = loader.from_pretrained(folder)
+    except (OSError, ValueError, KeyError) as error:
+        raise UsageError(f"{folder}: its tokenizer cannot be loaded: {hub.line_of(error)}") from error
+    if not tokenizer.chat_template:
+        raise UsageError(f"{folder}: its tokenizer has no chat template; give it one as chat_template.jinja")
+    return tokenizer
+
+
+def stop_ids(folder: Path, tokenizer: Any) -> tuple[int, ...]:
+    """The tokens that end an answer: those that the folder's files and the tokenizer name, and those of its family."""
+    named = [_settings(folder, file).get("eos_token_id") for file in ("config.json", "generation_config.json")]
+    ids = {tokenizer.eos_token_id}
+    for ends in named:
+        ids.update(ends if isinstance(ends, list) else [ends])
+    tokens = tokenizer.get_added_vocab()
+    ids.update(tokens.get(name) for name in END_TOKENS.get(_settings(folder).get("model_type", ""), ()))
+    return tuple(sorted(ids - {None}))
+
+
+def context_length(folder: Path) -> int:
+    """The most tokens of a prompt and its answer.
+
+    A model with LongRoPE (Phi 4 Mini) turns by other frequencies beyond the length of its first training, which
+    transformers changes for a sequence that is longer and vLLM for all where one could be: there the two would part.
+    """
+    settings = _settings(folder)
+    longest = int(settings.get("max_position_embeddings", 1 << 30))
+    rope = settings.get("rope_parameters") or settings.get("rope_scaling") or {}
+    if "longrope" not in (rope.get("rope_type"), rope.get("type")):
+        return longest
+    return int(rope.get("original_max_position_embeddings") or settings["original_max_position_embeddings"])
+
+
+def _local(name: str) -> Path | None:
+    """The folder `name`, or None where it can only be a name on the hub."""
+    folder = Path(name).expanduser()
+    if folder.exists():
+        return _checked(folder)
+    if folder.is_absolute() or name.startswith(".") or name.count("/") != 1:
+        siblings = [str(path) for path in folder.parent.glob("*/")] if folder.parent.is_dir() else []
+        raise unknown("model", name, ["starter", *siblings])
+    return None
+
+
+def _checked(folder: Path) -> Path:
+    if not (folder / "config.json").is_file():
+        raise UsageError(f"{folder} is not a model folder: it has no config.json")
+    if not any(folder.glob("*.safetensors")):
+        raise UsageError(f"{folder} is not a model folder: it has no weights (*.safetensors)")
+    return folder.resolve()
+
+
+def _settings(folder: Path, file: str = "config.json") -> dict[str, Any]:
+    path = folder / file
+    settings: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return settings

@@ -1,0 +1,1 @@
+"""The starter model: a small model pretrained on this machine from reference programs."""

@@ -1,0 +1,1 @@
+"""The plugin platform: hook specifications, the loader and the manager."""

@@ -1,0 +1,79 @@
+"""The contract for plugins: every hook that `agn` calls, and the marker with which a plugin implements one.
+
+A plugin is a module (or an object) named by an entry point in the group `agnostics`; its functions that carry
+`@hookimpl` are called. Packs register typed objects and are never dispatched through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+import pluggy
+
+if TYPE_CHECKING:
+    import click
+
+    from agnostics.algorithms.algorithm import Algorithm
+    from agnostics.callbacks.callback import Watcher
+    from agnostics.types.dataset import Dataset
+    from agnostics.types.language import Language
+    from agnostics.types.reward import RewardPolicy
+    from agnostics.types.verification import Verification
+
+GROUP = "agnostics"
+HOOK_CONTRACT = 1
+"""The version of this contract. A plugin may state the versions it supports: `AGN_HOOK_CONTRACT = range(1, 2)`."""
+
+hookspec = pluggy.HookspecMarker(GROUP)
+hookimpl = pluggy.HookimplMarker(GROUP)
+
+
+@hookspec
+def agn_languages() -> Iterable[Language]:  # type: ignore[empty-body]
+    """The languages that this plugin provides."""
+
+
+@hookspec
+def agn_datasets() -> Iterable[Dataset]:  # type: ignore[empty-body]
+    """The dataset adapters that this plugin provides."""
+
+
+@hookspec
+def agn_rewards() -> Iterable[RewardPolicy]:  # type: ignore[empty-body]
+    """The reward policies that this plugin provides."""
+
+
+@hookspec
+def agn_algorithms() -> Iterable[Algorithm]:  # type: ignore[empty-body]
+    """The algorithms that this plugin provides."""
+
+
+@hookspec
+def agn_watchers() -> Iterable[Watcher]:  # type: ignore[empty-body]
+    """The watchers of runs that this plugin provides."""
+
+
+@hookspec
+def agn_commands(group: click.Group) -> None:
+    """Add commands to `agn` with `group.add_command`."""
+
+
+@hookspec
+def agn_run_started(run: str) -> None:
+    """A run has begun; `run` is its id."""
+
+
+@hookspec
+def agn_program_verified(run: str, verification: Verification) -> None:
+    """A program of `run` has its verdict. Called on the thread that trains: return quickly."""
+
+
+@hookspec
+def agn_step_finished(run: str, metrics: Mapping[str, float]) -> None:
+    """A training step of `run` is done; `metrics` holds its figures by name."""
+
+
+@hookspec
+def agn_run_finished(run: str) -> None:
+    """A run has ended, whether or not it reached its last step."""

@@ -1,0 +1,1 @@
+"""Spans of work on three tracks, and the trace file made of them."""

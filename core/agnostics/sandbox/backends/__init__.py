@@ -1,0 +1,1 @@
+"""Sandbox backends, one file for each isolation mode."""

@@ -1,0 +1,1 @@
+"""Container images: the base image, and one for each language on top of it."""

@@ -1,0 +1,1 @@
+"""The sandbox across the nodes of a Ray cluster."""

@@ -1,0 +1,76 @@
+"""DeepSpeed, made to start in one process without a launcher, and to be quiet."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import warnings
+from typing import Any
+
+import torch
+from torch import nn
+
+from agnostics.train.config import TrainConfig
+from agnostics.types.errors import MissingRequirement
+
+
+def initialise(module: nn.Module, settings: TrainConfig) -> Any:
+    """A DeepSpeed engine around `module` with AdamW. Gradients add up until its `step`, however many micro batches."""
+    deepspeed = _import()
+    _need_process_group(deepspeed)
+    # Shared memory between ranks on a processor: building it takes half a minute and a compiler.
+    deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
+    parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
+    optimizer = torch.optim.AdamW(parameters, lr=settings.learning_rate, weight_decay=settings.weight_decay)
+    return deepspeed.initialize(model=module, optimizer=optimizer, config=_config(settings))[0]
+
+
+def choose_accelerator() -> None:
+    """Tell DeepSpeed where it runs, before anything imports it: it would say on stdout that it had to guess.
+
+    Where `accelerate` is installed, saving a model imports DeepSpeed.
+    """
+    if not torch.cuda.is_available():
+        os.environ.setdefault("DS_ACCELERATOR", "cpu")
+
+
+def _import() -> Any:
+    choose_accelerator()
+    try:
+        import deepspeed
+    except ImportError as error:
+        raise MissingRequirement(
+            f"DeepSpeed cannot be imported ({error}); run: pip install 'agnostics[train]'"
+        ) from error
+    logger = logging.getLogger("DeepSpeed")
+    logger.setLevel(logging.ERROR)
+    for handler in logger.handlers:
+        if isinstance(handler, logging.StreamHandler) and handler.stream is sys.stdout:
+            handler.setStream(sys.stderr)
+    warnings.filterwarnings("ignore", category=FutureWarning, module=r"torch\.distributed")
+    return deepspeed
+
+
+def _need_process_group(deepspeed: Any) -> None:
+    """The process group that the ranks have joined; or one of this process alone, without a port or a file."""
+    for name, value in {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1"}.items():
+        os.environ.setdefault(name, value)
+    if not torch.distributed.is_initialized():
+        deepspeed.utils.groups._WORLD_GROUP = None  # a vLLM engine that was closed may have ended the one before
+        backend = "nccl" if torch.cuda.is_available() else "gloo"
+        store = torch.distributed.HashStore()  # type: ignore[attr-defined]
+        torch.distributed.init_process_group(backend, store=store, rank=0, world_size=1)
+
+
+def _config(settings: TrainConfig) -> dict[str, Any]:
+    return {
+        "train_micro_batch_size_per_gpu": 1,
+        "gradient_accumulation_steps": 1,
+        "managed_gradient_accumulation": False,
+        "gradient_clipping": settings.max_grad_norm,
+        "zero_optimization": {"stage": settings.zero_stage},
+        "zero_allow_untested_optimizer": True,
+        "bf16": {"enabled": settings.dtype == "bfloat16"},
+        "steps_per_print": sys.maxsize,
+    }

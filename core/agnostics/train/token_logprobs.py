@@ -1,0 +1,103 @@
+"""Log-probabilities of given tokens and the entropy where they stand, without ever holding all the logits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+from transformers.modeling_layers import GradientCheckpointingLayer
+
+from agnostics.types.errors import UsageError
+
+LOGITS_AT_ONCE = 1 << 26
+"""How many logits may exist at one time: 256 MiB in float32."""
+
+
+class TokenScorer(nn.Module):
+    """A causal language model that answers with the log-probabilities of tokens instead of logits.
+
+    The logits of a batch, (B, L, V), outweigh the model where the vocabulary is large, so the head runs over the
+    positions asked for only, in chunks, and each chunk's logits are computed again in the backward pass, unless one
+    chunk holds them all. Models that change their logits after the head (soft-capping) are not supported; the gap to
+    the engine would show it.
+
+    With `recompute`, a layer's activations are computed again in the backward pass in place of being kept. A prompt is
+    then read again for each of its answers: keys and values that several share cannot be computed twice.
+    """
+
+    def __init__(self, model: Any, temperature: float, *, recompute: bool = False) -> None:
+        super().__init__()
+        self.model = model
+        self._temperature = temperature
+        self._recompute = recompute
+        if recompute:
+            _recompute_layers(model)
+        head = model.get_output_embeddings()
+        self._logits = head.forward
+        # ZeRO stage 3 gathers the head's weight for each call of it, on all ranks: one call, however many chunks.
+        head.forward = self._score
+
+    def forward(
+        self, prompt: torch.Tensor, token_ids: torch.Tensor, mask: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """The log-probabilities of the tokens where `mask` is 1, row by row, and the entropies of the distributions
+        that they are from, -sum p log p at the sampling temperature and without a gradient: (N,) float32 each.
+
+        `prompt` is (P,), and `token_ids` and `mask`, (B, L) padded on the right, are what follows it in each row. No
+        attention mask is needed: a token never attends to what comes after it.
+        """
+        wanted = mask.bool()
+        before = self._before_each(prompt, token_ids) if self._recompute else self._before_all(prompt, token_ids)
+        scores: tuple[torch.Tensor, torch.Tensor] = self.model.get_output_embeddings()(
+            before[wanted], token_ids[wanted]
+        )
+        return scores
+
+    def _before_each(self, prompt: torch.Tensor, token_ids: torch.Tensor) -> torch.Tensor:
+        """The hidden states that each of `token_ids` is predicted from, the prompt read for each row: (B, L, H)."""
+        whole = torch.cat([prompt.expand(len(token_ids), -1), token_ids], dim=1)
+        hidden: torch.Tensor = self.model.base_model(input_ids=whole, use_cache=False).last_hidden_state
+        return hidden[:, len(prompt) - 1 : -1]
+
+    def _before_all(self, prompt: torch.Tensor, token_ids: torch.Tensor) -> torch.Tensor:
+        """The same with the prompt read once: a group of answers to it costs little more than the answers."""
+        rows, width = token_ids.shape
+        start = self.model.base_model(input_ids=prompt.unsqueeze(0), use_cache=True)
+        cache = start.past_key_values
+        cache.batch_repeat_interleave(rows)
+        positions = torch.arange(len(prompt), len(prompt) + width, device=prompt.device).expand(rows, width)
+        rest = self.model.base_model(input_ids=token_ids, position_ids=positions, past_key_values=cache)
+        first = start.last_hidden_state[:, -1:].expand(rows, -1, -1)
+        return torch.cat([first, rest.last_hidden_state[:, :-1]], dim=1)
+
+    def _score(self, hidden: torch.Tensor, targets: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """What the head answers: (N, hidden size), (N,) -> (N,), (N,)"""
+        size = max(1, LOGITS_AT_ONCE // self.model.config.vocab_size)
+        if len(targets) <= size:
+            return self._chunk(hidden, targets)
+        parts = zip(torch.split(hidden, size), torch.split(targets, size), strict=True)
+        scores = [checkpoint(self._chunk, *part, use_reentrant=False) for part in parts]
+        logprobs, entropies = zip(*scores, strict=True)
+        return torch.cat(logprobs), torch.cat(entropies)
+
+    def _chunk(self, hidden: torch.Tensor, targets: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        logits: torch.Tensor = self._logits(hidden).float() / self._temperature
+        total = logits.logsumexp(-1)
+        logprobs = logits.gather(-1, targets.unsqueeze(-1)).squeeze(-1) - total
+        with torch.no_grad():  # last, so that it is left out when the chunk is computed again
+            probabilities = (logits - total.unsqueeze(-1)).exp_()
+            entropies = total - probabilities.mul_(logits).sum(-1)
+        return logprobs, entropies
+
+
+def _recompute_layers(model: Any) -> None:
+    """Raises UsageError where the model's layers cannot be computed again."""
+    try:
+        model.gradient_checkpointing_enable({"use_reentrant": False})
+    except ValueError as error:
+        raise UsageError(f"{error} Set train.activation_checkpointing = false") from error
+    for module in model.modules():
+        if isinstance(module, GradientCheckpointingLayer):
+            module.training = True  # transformers asks for it; of this module alone, so that nothing is dropped out

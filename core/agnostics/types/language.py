@@ -1,0 +1,260 @@
+"""Languages: how to prompt for, install, compile and run programs of one language; plain data."""
+
+from __future__ import annotations
+
+import shlex
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic_core import ErrorDetails
+
+from agnostics.types.code_extraction import extract_program, is_blank
+from agnostics.types.errors import UsageError, unknown
+from agnostics.types.task import FILE_NAME, Frozen, LimitOverrides, Limits, PromptFormat, Task
+
+NAME = r"^[a-z0-9][a-z0-9_+.-]*$"
+"""What a language may be called."""
+_SHELL_SYNTAX = frozenset("|&;<>()$`*?[]#~{}\n")
+
+
+def _dashed(name: str) -> str:
+    return name.replace("_", "-")
+
+
+class _YamlModel(Frozen):
+    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=_dashed, populate_by_name=True)
+
+
+class Install(_YamlModel):
+    """How the toolchain gets into the image: Dockerfile lines, where one shell command is not enough."""
+
+    container_instructions: str
+
+
+class Fallback(_YamlModel):
+    """A base image made of Debian packages, and the install upon it, for where no registry gives the language's own."""
+
+    base_image: Annotated[str, Field(pattern=r"^debian:[a-z]+$")]
+    install: str | Install | None = None
+
+
+class Container(_YamlModel):
+    """The image that the language is installed into: `base-image`, the distribution family it is of, and a fallback."""
+
+    base_image: str = "debian:trixie"
+    type: Literal["debian"] = "debian"
+    fallback: Fallback | None = None
+
+
+class Language(_YamlModel):
+    """A programming language, as a pack or a YAML file in the format of the paper's Appendix C gives it.
+
+    `install` is a shell command for the image build; `compile` and `execute` are command lines run in the folder that
+    holds the program as `filename`. They are split into words and run without a shell, unless they use shell syntax.
+    Subclass it to override a method; the sandbox calls `is_empty`, `image_instructions`, `support_files`,
+    `compile_argv` and `execute_argv`, the trainer `prompt_for` and `program_for`, which asks `program_in`.
+    """
+
+    name: Annotated[str, Field(pattern=NAME)]
+    prompt: str
+    filename: Annotated[str, Field(pattern=FILE_NAME)]
+    execute: Annotated[str, Field(min_length=1)]
+    compile: str | None = None
+    install: str | Install | None = None
+    version: str | None = None
+    """A command that prints the toolchain's version; `TOOL --version` of the first tool if not given."""
+    container: Container = Container()
+    tags: tuple[str, ...] = ()
+    """Further names by which models tag code blocks of this language, beside its name and the file's suffix."""
+    limits: LimitOverrides = LimitOverrides()
+    startup_s: Annotated[float, Field(ge=0, le=60)] = 0.0
+    """What a program takes before its first line runs: on top of the limit of each test, which is for the task."""
+    environment: dict[str, str] = Field(default={})
+    """Environment variables for the compiler and the program, beside PATH, HOME and TMPDIR."""
+    reference: dict[str, str] = Field(default={}, repr=False)
+    """Right programs by kind of task; `@name@` stands for the task's parameter `name`."""
+    contract: dict[str, str] = Field(default={}, repr=False)
+    """The programs of the contract suite by name: what each is to do stands in docs/languages.md."""
+
+    @field_validator("filename")
+    @classmethod
+    def _filename_stays_in_its_folder(cls, value: str) -> str:
+        if value in {".", ".."}:
+            raise ValueError("must name a file")
+        return value
+
+    @classmethod
+    def from_yaml(cls, path: Path, **fields: Any) -> Self:
+        """The language in the YAML file `path`, named after the file unless `name` is given.
+
+        Raises UsageError, with the file, the line and the key, where the file does not describe a language.
+        """
+        try:
+            text = path.read_text(encoding="utf-8")
+            data = yaml.safe_load(text)
+        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+            raise UsageError(f"{path}: not a readable YAML file: {' '.join(str(error).split())}") from error
+        if not isinstance(data, dict):
+            raise UsageError(f"{path}: expected a mapping with the keys prompt, filename and execute")
+        try:
+            return cls.model_validate({"name": path.stem.lower(), **data, **fields})
+        except ValidationError as error:
+            first = min(error.errors(), key=lambda complaint: complaint["type"] != "extra_forbidden")
+            line = _line_of(first["loc"], text)
+            raise UsageError(f"{path}{f':{line}' if line else ''}: {_explain(first, cls)}") from error
+
+    @classmethod
+    def from_folder(cls, folder: Path, **fields: Any) -> Self:
+        """The language of a pack: `language.yaml`, and beside it the programs of the contract suite as
+        `contract/NAME.SUFFIX` and right programs for tasks as `reference/KIND.SUFFIX`.
+        """
+        programs = {part: _programs(folder / part) for part in ("contract", "reference")}
+        return cls.from_yaml(folder / "language.yaml", **programs, **fields)
+
+    @property
+    def code_tags(self) -> frozenset[str]:
+        """The names of code blocks that hold a program of this language, in lower case."""
+        suffix = self.filename.rpartition(".")[2]
+        return frozenset(tag.lower() for tag in (self.name, suffix, *self.tags))
+
+    def is_empty(self, program: str) -> bool:
+        """Whether `program` is none at all: blank, unless white space is what programs are written with."""
+        return is_blank(program)
+
+    def program_in(self, completion: str) -> str | None:
+        """The program in what a model answered, None where there is none; see `extract_program`."""
+        return extract_program(completion, self.code_tags, self.is_empty)
+
+    def program_for(self, task: Task, completion: str) -> str | None:
+        """The program that a completion makes of `task`: the one in it, or as the task's benchmark stitches it.
+
+        Raises UsageError where that is in another language.
+        """
+        prompt_format = self._prompt_format_of(task)
+        if prompt_format and prompt_format.stop is not None:
+            return prompt_format.continued(task.statement, completion)
+        program = self.program_in(completion)
+        return prompt_format.enclosed(program) if prompt_format and program is not None else program
+
+    def prompt_for(self, task: Task) -> str:
+        """The message that asks a model to solve `task`: the language's prompt, then the statement (section 3.2).
+
+        A benchmark with tests of its own asks in its own words. Raises UsageError where these are in another language.
+        """
+        if self._prompt_format_of(task):
+            return task.statement
+        return f"{self.prompt.strip()}\n\n{task.statement.strip()}"
+
+    def _prompt_format_of(self, task: Task) -> PromptFormat | None:
+        prompt_format = task.prompt_format
+        if prompt_format and prompt_format.language not in self.code_tags:
+            raise UsageError(
+                f"task {task.id!r} has its tests in {prompt_format.language!r}, which is no name or tag of "
+                f"{self.name!r}; name another with --language"
+            )
+        return prompt_format
+
+    def limits_for(self, task: Task) -> Limits:
+        """The limits in force: the task's, then the language's, then the defaults; with time to start."""
+        return self.with_startup(_in_force(task.limits, self.limits))
+
+    def with_startup(self, limits: Limits) -> Limits:
+        """`limits` with the time that a program of this language takes to start."""
+        return limits.model_copy(update={"run_s": limits.run_s + self.startup_s}) if self.startup_s else limits
+
+    def compile_argv(self) -> list[str] | None:
+        """The compiler's command line in words, or None where nothing is compiled."""
+        return list(_words(self.compile)) if self.compile else None
+
+    def execute_argv(self) -> list[str]:
+        """The program's command line in words."""
+        return list(_words(self.execute))
+
+    def tools(self) -> list[str]:
+        """The commands that have to be installed for a program to be compiled and run."""
+        commands = [self.compile_argv(), self.execute_argv()]
+        names = dict.fromkeys(argv[0] for argv in commands if argv)
+        return [name for name in names if not name.startswith("./")]
+
+    def version_command(self) -> str | None:
+        """What prints the toolchain's version; None where there is nothing to ask."""
+        return self.version or next((f"{tool} --version" for tool in self.tools()), None)
+
+    def image_instructions(self, base: str | None = None) -> str:
+        """The Dockerfile lines after `FROM base` that put the toolchain into the image; `base` is the language's own
+        base image if not given.
+        """
+        fallback = self.container.fallback
+        install = fallback.install if fallback and base == fallback.base_image else self.install
+        if install is None:
+            return ""
+        if isinstance(install, Install):
+            return install.container_instructions
+        return f"RUN apt-get update && DEBIAN_FRONTEND=noninteractive {install}"
+
+    def support_files(self) -> dict[str, bytes]:
+        """What a pack brings into the folder of every program, by name: a module, say, or an interpreter of its own.
+
+        They are read-only and executable, and count towards the 256 MiB of a request: keep them small.
+        """
+        return {}
+
+    def reference_for(self, task: Task) -> str | None:
+        """A right program for `task`, or None where the pack has none for its kind."""
+        template = self.reference.get(task.kind) if task.kind else None
+        if template is None:
+            return None
+        for name, value in task.parameters.items():
+            template = template.replace(f"@{name}@", str(value))
+        return template
+
+
+def _programs(folder: Path) -> dict[str, str]:
+    """The programs in `folder` by the first part of their names."""
+    return {path.stem: path.read_bytes().decode() for path in sorted(folder.glob("*.*"))}
+
+
+@lru_cache
+def _in_force(task: LimitOverrides, language: LimitOverrides) -> Limits:
+    return task.over(language.over(Limits()))
+
+
+@lru_cache
+def _words(command: str) -> tuple[str, ...]:
+    """A configured command line in words; one that uses shell syntax is given to `sh`, as its author means it."""
+    if _SHELL_SYNTAX.intersection(command):
+        return ("/bin/sh", "-c", command)
+    return tuple(shlex.split(command))
+
+
+def _explain(complaint: ErrorDetails, model: type[Language]) -> str:
+    """A complaint in words of the YAML file."""
+    key = ".".join(str(part) for part in complaint["loc"])
+    if complaint["type"] == "missing":
+        return f"the key {key!r} is missing"
+    if complaint["type"] == "extra_forbidden":
+        fields = _model_of(complaint["loc"][:-1], model).model_fields
+        return str(unknown("key", key.rpartition(".")[2], (_dashed(name) for name in fields)))
+    return f"{key}: {complaint['msg']}"
+
+
+def _model_of(place: tuple[int | str, ...], model: type[Language]) -> type[BaseModel]:
+    """The part of a language that the keys of the mapping at `place` belong to."""
+    parts: dict[str, type[BaseModel]] = {"container": Container, "limits": LimitOverrides, "install": Install}
+    parts["fallback"] = Fallback
+    return next((parts[name] for name in reversed(place) if name in parts), model)
+
+
+def _line_of(place: tuple[int | str, ...], text: str) -> int | None:
+    """The line of the innermost of the keys `place` that stands in the YAML `text`, counted from 1."""
+    node, line = yaml.compose(text), None
+    for part in place:
+        entries = node.value if isinstance(node, yaml.MappingNode) else ()
+        found = next(((key, value) for key, value in entries if key.value in {part, _dashed(str(part))}), None)
+        if found is None:
+            break
+        line, node = found[0].start_mark.line + 1, found[1]
+    return line
