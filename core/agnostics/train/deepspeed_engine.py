@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from agnostics.models.accelerator import choose_accelerator
 from agnostics.train.config import TrainConfig
 from agnostics.types.errors import MissingRequirement
 
@@ -24,15 +25,6 @@ def initialise(module: nn.Module, settings: TrainConfig) -> Any:
     parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
     optimizer = torch.optim.AdamW(parameters, lr=settings.learning_rate, weight_decay=settings.weight_decay)
     return deepspeed.initialize(model=module, optimizer=optimizer, config=_config(settings))[0]
-
-
-def choose_accelerator() -> None:
-    """Tell DeepSpeed where it runs, before anything imports it: it would say on stdout that it had to guess.
-
-    Where `accelerate` is installed, saving a model imports DeepSpeed.
-    """
-    if not torch.cuda.is_available():
-        os.environ.setdefault("DS_ACCELERATOR", "cpu")
 
 
 def _import() -> Any:

@@ -76,8 +76,8 @@ def weights_of(model: nn.Module) -> Iterator[Weight]:
 
 
 @contextmanager
-def switched_off(model: nn.Module) -> Iterator[None]:
-    """A block in which the model is what it was before it was adapted."""
+def disabled(model: nn.Module) -> Iterator[None]:
+    """A block in which the adapters of the model are disabled."""
     layers = [layer for _, layer in _adapted(model)]
     for layer in layers:
         layer.set_scale(_ADAPTER, 0.0)

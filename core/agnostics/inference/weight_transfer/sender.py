@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from vllm.distributed.weight_transfer.base import ParamMeta, TrainerInitInfo, WeightSource
 from vllm.distributed.weight_transfer.factory import WeightTransferTrainerFactory
 
-from agnostics.inference.remote.messages import Transfer
+from agnostics.inference.remote.messages import TransferBackend
 
 if TYPE_CHECKING:
     import torch
@@ -21,7 +21,7 @@ Call = Callable[[str, dict[str, Any]], None]
 class WeightSender:
     """Sends all weights to one engine, whose worker `call` reaches; they meet when the first are sent."""
 
-    def __init__(self, transfer: Transfer, call: Call) -> None:
+    def __init__(self, transfer: TransferBackend, call: Call) -> None:
         self._transfer = transfer
         self._client = _Client(call)
         self._source = _Given()
@@ -69,7 +69,7 @@ class _Client:
         self._call("finish_weight_update", {})
 
 
-def _init_info(transfer: Transfer) -> TrainerInitInfo:
+def _init_info(transfer: TransferBackend) -> TrainerInitInfo:
     """What the trainer's side starts from. Each engine has one trainer, so that the two are a world of their own."""
     if transfer == "gloo":
         from agnostics.inference.weight_transfer.gloo import GlooTrainerInitInfo

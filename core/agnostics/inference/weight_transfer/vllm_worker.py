@@ -1,4 +1,4 @@
-"""What vLLM's worker learns from us: to take new weights and really use all of them."""
+"""An extension of vLLM's worker that replaces the weights of a loaded model."""
 
 from __future__ import annotations
 

@@ -12,11 +12,11 @@ from typing import Any
 import torch
 from transformers import GenerationConfig, PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
+from agnostics.models.accelerator import choose_accelerator
 from agnostics.models.starter.corpus import Corpus, Example
 from agnostics.models.starter.settings import StarterSettings
 from agnostics.models.starter.tokenizer import END, train_tokenizer
-from agnostics.train.deepspeed_engine import choose_accelerator
-from agnostics.train.token_logprobs import TokenScorer
+from agnostics.models.token_logprobs import TokenLogprobModel
 
 TOKENIZER_EXAMPLES = 4000
 TOLD_EVERY = 40
@@ -44,7 +44,7 @@ def make_model(
     texts = [text for example in sample for text in (example.prompt, example.answer)]
     tokenizer = train_tokenizer(texts, settings.vocabulary)
     model = _new_model(tokenizer, settings, seed)
-    _train(TokenScorer(model, temperature=1.0), _batches(corpus, tokenizer, settings, seed), settings, progress)
+    _train(TokenLogprobModel(model, temperature=1.0), _batches(corpus, tokenizer, settings, seed), settings, progress)
     model.generation_config = GenerationConfig(
         eos_token_id=tokenizer.eos_token_id, pad_token_id=tokenizer.pad_token_id, do_sample=True
     )
@@ -78,7 +78,7 @@ def _new_model(tokenizer: PreTrainedTokenizerFast, settings: StarterSettings, se
 
 
 def _train(
-    scorer: TokenScorer, batches: Iterator[Batch], settings: StarterSettings, progress: Callable[[str], None]
+    scorer: TokenLogprobModel, batches: Iterator[Batch], settings: StarterSettings, progress: Callable[[str], None]
 ) -> None:
     optimizer = torch.optim.AdamW(scorer.parameters(), lr=settings.learning_rate, betas=(0.9, 0.95), weight_decay=0.1)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _rate(step, settings))

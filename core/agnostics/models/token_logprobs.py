@@ -15,7 +15,7 @@ LOGITS_AT_ONCE = 1 << 26
 """How many logits may exist at one time: 256 MiB in float32."""
 
 
-class TokenScorer(nn.Module):
+class TokenLogprobModel(nn.Module):
     """A causal language model that answers with the log-probabilities of tokens instead of logits.
 
     The logits of a batch, (B, L, V), outweigh the model where the vocabulary is large, so the head runs over the
