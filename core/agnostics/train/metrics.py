@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from statistics import fmean
+from typing import TYPE_CHECKING
 
 from agnostics.algorithms.algorithm import is_zero_variance
-from agnostics.train.learner import UpdateReport
 from agnostics.types.rollout import Rollout, RolloutBatch
 from agnostics.types.verification import Verdict
 from agnostics.util.statistics import quantile
+
+if TYPE_CHECKING:
+    from agnostics.train.learner import UpdateReport
 
 _BARELY_BUSY = 0.01
 

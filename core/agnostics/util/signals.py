@@ -21,7 +21,7 @@ class InterruptHandler:
     """While it is open, SIGINT and SIGTERM raise KeyboardInterrupt, or wait for the end of a `deferred` block.
 
     A signal that has to wait is announced through `announce`, and a second one raises ForcedInterrupt at once. In a
-    `held` block signals wait for the next `allowed` block: ranks must be interrupted at the same place, and agree there.
+    `held` block signals wait for the next `allowed` block: ranks have to stop at the same place, and agree there.
     """
 
     def __init__(self, announce: Callable[[str], None] = lambda _: None) -> None:
