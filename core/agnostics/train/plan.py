@@ -10,7 +10,7 @@ from pathlib import Path
 from agnostics.models.hub import RemoteModel, look_up
 from agnostics.models.loading import find_local_model, load_tokenizer
 from agnostics.models.shape import ModelShape, shape_of
-from agnostics.models.starter.bootstrap import starter_here
+from agnostics.models.starter.bootstrap import cached_starter
 from agnostics.plugins.manager import PluginManager
 from agnostics.rollout.prompts import render_prompts
 from agnostics.train.config import RunConfig
@@ -106,7 +106,7 @@ def _folder(config: RunConfig, plugins: PluginManager) -> Path | None:
     """The model's folder, None if the model is not on this machine yet."""
     if config.model != "starter":
         return find_local_model(config.model)
-    return starter_here(plugins.language(config.language), plugins.dataset("starter")[0])
+    return cached_starter(plugins.language(config.language), plugins.dataset("starter")[0])
 
 
 def _concurrent_sequences(config: RunConfig, shape: ModelShape, longest: int) -> int:
