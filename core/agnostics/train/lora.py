@@ -1,7 +1,7 @@
 """Low-rank adapters: small matrices A and B beside each linear layer, which are trained instead of its weight W.
 
-The layer computes W x + s B A x, with s = alpha / rank (Hu et al. 2021, "LoRA", section 4.1). The engine and checkpoints
-get the merged weight W + s B A.
+The layer computes W x + s B A x, with s = alpha / rank (Hu et al. 2021, "LoRA", section 4.1). The engine and
+checkpoints get the merged weight W + s B A.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ def _batches(
 
 
 def encode(example: Example, tokenizer: PreTrainedTokenizerFast, *, alone: bool) -> EncodedExample:
-    """The tokens of an example: prompt, or statement alone, through the chat template, and the completion with its end."""
+    """The tokens of an example: prompt or statement alone, in the chat template, and the completion with its end."""
     messages = [{"role": "user", "content": example.statement if alone else example.prompt}]
     prompt = tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
     before, after = tokenizer([prompt, example.completion + END], add_special_tokens=False)["input_ids"]
