@@ -11,7 +11,7 @@ from pathlib import Path
 import docker
 import pytest
 from agnostics.sandbox.docker_client import connect
-from agnostics.sandbox.images.base_image import Bases, fetch_base, local_base
+from agnostics.sandbox.images.base_image import BaseImages, fetch_base, local_base
 from agnostics.sandbox.images.language_image import bases_of, built_image, ensure_image, image_base, rebuild_image
 from agnostics.types.errors import MissingRequirement
 from agnostics.types.language import Container, Fallback, Install, Language
@@ -90,11 +90,11 @@ def test_image_upon_another_base_takes_the_place_of_the_first(engine: docker.Doc
     assert image_base(engine, name) == Container().base_image
     other = f"agnostics/other:{language.name}"
     engine.images.get(str(local_base(engine, Container().base_image))).tag(other)
-    assert rebuild_image(engine, language, Bases((other,)), print) == name == built_image(engine, language)
+    assert rebuild_image(engine, language, BaseImages((other,)), print) == name == built_image(engine, language)
     assert (image_base(engine, name), engine.images.get(name).id != first) == (other, True)
     told: list[str] = []
     second = engine.images.get(name).id
-    assert rebuild_image(engine, language, Bases((other,)), told.append) == name
+    assert rebuild_image(engine, language, BaseImages((other,)), told.append) == name
     assert (told, engine.images.get(name).id) == ([], second)
     engine.images.remove(other)
 
@@ -117,7 +117,7 @@ def test_build_fails_where_the_toolchain_did_not_come_with_it(engine: docker.Doc
 
 def test_only_debian_releases_are_made_from_packages(engine: docker.DockerClient, language: Language) -> None:
     with pytest.raises(MissingRequirement, match="fedora:41 is no Debian release"):
-        rebuild_image(engine, language, Bases(("fedora:41",), from_packages=True), print)
+        rebuild_image(engine, language, BaseImages(("fedora:41",), from_packages=True), print)
 
 
 def test_base_image_that_no_registry_gives_is_told_with_the_way_out(engine: docker.DockerClient) -> None:

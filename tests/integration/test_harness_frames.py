@@ -18,16 +18,16 @@ from typing import Any
 import pytest
 from agnostics.sandbox import protocol
 from agnostics.sandbox.harness_binary import harness_path
-from agnostics.sandbox.protocol import MAX_FRAME, MODES, Answer, Job
+from agnostics.sandbox.protocol import MAX_FRAME, MODES, Job, JobResult
 
 CORE = Path(protocol.__file__).parents[1]
 SOURCES = sorted((CORE / "sandbox" / "harness").glob("*.c"))
 DRIVER = Path(__file__).parents[1] / "harness" / "parse_streams.c"
 SANITIZERS = "-fsanitize=address,undefined"
 EXTREMES = [0, 1, 2, 79, 80, 81, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFC, 0xFFFFFFFF, MAX_FRAME, MAX_FRAME + 1]
-ANSWER_S = 30.0
-SIGN_OF_LIFE = bytes(4)
-"""The answer to an empty frame."""
+TIMEOUT_S = 30.0
+EMPTY_REPLY = bytes(4)
+"""The reply to an empty frame."""
 
 JOB = Job(
     files={"snippet.sh": b"echo 42"},
@@ -73,12 +73,12 @@ class Harness:
     process: subprocess.Popen[bytes]
     connection: socket.socket
 
-    def ask(self, frame: bytes | bytearray) -> Answer:
-        """The answer to one whole frame."""
+    def ask(self, frame: bytes | bytearray) -> JobResult:
+        """The result for one complete frame."""
         self.connection.sendall(frame)
         (size,) = struct.unpack("<I", self._receive(4))
         body = self._receive(size)
-        return Answer() if body == SIGN_OF_LIFE else protocol.decode(body)
+        return JobResult() if body == EMPTY_REPLY else protocol.decode(body)
 
     def ends(self) -> tuple[int, str]:
         """The exit status once nothing more is sent, and what was said on the error stream."""
@@ -86,7 +86,7 @@ class Harness:
         with suppress(ConnectionResetError):  # where it had not read all that was sent
             while self.connection.recv(1 << 16):
                 pass
-        _, said = self.process.communicate(timeout=ANSWER_S)
+        _, said = self.process.communicate(timeout=TIMEOUT_S)
         return self.process.returncode, said.decode()
 
     def _receive(self, size: int) -> bytes:
@@ -112,7 +112,7 @@ def start() -> Iterator[Start]:
             for name in ("work", "tmp"):
                 (folder / name).mkdir()
             ours, theirs = socket.socketpair()
-            stack.enter_context(ours).settimeout(ANSWER_S)
+            stack.enter_context(ours).settimeout(TIMEOUT_S)
             with theirs:
                 process = _launch(binary, folder, theirs.fileno())
             stack.callback(process.wait)

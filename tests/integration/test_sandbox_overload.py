@@ -55,10 +55,10 @@ def test_who_computed_for_the_whole_limit_is_not_run_again(mode: str, languages:
     assert (done.verdict, done.attempts) == ("time_limit", 1)
 
 
-def test_work_that_keeps_coming_is_held_back_for_a_suspect_at_last(
+def test_work_that_keeps_coming_is_held_back_for_a_retry_at_last(
     languages: dict[str, Language], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agnostics.sandbox.timeout_retry.PATIENCE_S", 0.5)
+    monkeypatch.setattr("agnostics.sandbox.timeout_retry.DRAIN_TIMEOUT_S", 0.5)
     with Verifier("bubblewrap", 1) as verifier:
         sleeper = verifier.submit(languages["c"], SLEEPER, ANY)
         behind = [verifier.submit(languages["c"], WORKER, ANY) for _ in range(40)]

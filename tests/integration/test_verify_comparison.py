@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from agnostics.sandbox.job_codec import Judged, checker_job
+from agnostics.sandbox.job_codec import CheckerInput, checker_job
 from agnostics.types.errors import UsageError
 from agnostics.types.language import Language
 from agnostics.types.task import Checker, Comparison, Task, Test
@@ -117,7 +117,7 @@ def test_a_checker_decides_each_test(verifier: Verifier, lua: Language) -> None:
 def test_a_checker_judges_what_ended_well_however_many_it_takes_at_once(
     verifier: Verifier, lua: Language, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agnostics.verify.CHECKED_BYTES", at_once)
+    monkeypatch.setattr("agnostics.verify.CHECKER_BATCH_BYTES", at_once)
     task = checked(CHECK_SORTED, ("3 1 2", "3"), ("crash", "0"), ("1 2", "2"), ("2 1", "2"), ("1", "9"))
     program = "local s = io.read('*a') if s == 'crash' then error() end io.write(s == '3 1 2' and '1 2 3' or s)"
     every = verifier.verify(lua, program, task, stop_on_failure=False)
@@ -135,7 +135,7 @@ def test_a_checker_judges_what_ended_well_however_many_it_takes_at_once(
 
 def test_a_checker_is_compiled_once_for_all_outputs() -> None:
     language = Language(name="c", prompt="", filename="c.c", compile="cc -o c c.c", execute="./c")
-    outputs = [Judged(b"in", b"out", b"expected")] * 3
+    outputs = [CheckerInput(b"in", b"out", b"expected")] * 3
     job = checker_job(language, Checker(language="c", program=""), outputs, stop_on_failure=True)
     assert (job.compile, len(job.tests)) == (["cc", "-o", "c", "c.c"], 3)
 

@@ -1,10 +1,11 @@
-"""Process mode: the harness as a plain process, its programs held by resource limits only. For trusted programs.
+"""Process mode: the harness as a plain process, with resource limits only. For trusted programs.
 
-No namespaces: programs see the machine's files and network. It has to be asked for by name.
+There are no namespaces: programs see the machine's files and network, so `auto` never chooses this mode.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import random
 import shutil
@@ -13,18 +14,20 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from agnostics.sandbox.doctor import TOOLCHAIN_PATH
+from agnostics.sandbox.backend import SandboxBackend, SlotFactory
 from agnostics.sandbox.harness_binary import harness_path
-from agnostics.sandbox.protocol import greet
-from agnostics.sandbox.toolchain import require_toolchain
+from agnostics.sandbox.protocol import handshake
+from agnostics.sandbox.toolchain import TOOLCHAIN_PATH, require_toolchain
 from agnostics.types.errors import MissingRequirement
 from agnostics.types.language import Language
 
-START_S = 20
+log = logging.getLogger("agnostics")
+
+START_TIMEOUT_S = 20
 
 
 class ProcessSlot:
-    """A harness process and the folder that its programs write to."""
+    """A harness process and the folder to which its programs write."""
 
     unenforced = ("isolation", "memory") if os.geteuid() == 0 else ("isolation", "memory", "processes")
 
@@ -34,45 +37,57 @@ class ProcessSlot:
         self._folder = folder
 
     def set_limits(self, memory_mb: int, processes: int) -> None:
-        """Nothing to set: the harness's own limits (RLIMIT_DATA, RLIMIT_NPROC) are all there are."""
+        """Do nothing: the only limits are those that the harness sets (RLIMIT_DATA, RLIMIT_NPROC)."""
 
     def close(self) -> None:
-        """End the harness, which ends what its programs started. Safe to call twice."""
+        """End the harness, which kills the processes of its programs. Safe to call twice."""
         self.connection.close()
         try:
-            self._process.wait(timeout=START_S)
+            self._process.wait(timeout=START_TIMEOUT_S)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            self._process.wait(timeout=START_S)
+            self._process.wait(timeout=START_TIMEOUT_S)
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
-class ProcessBackend:
+class ProcessBackend(SandboxBackend):
     """Slots that are plain processes."""
 
-    mode = "process"
+    name = "process"
+    description = "resource limits only, for trusted programs"
+
+    def check(self) -> str:
+        """Return what the mode enforces; it works wherever the harness does."""
+        harness_path()
+        return "resource limits only: programs see this machine's files and network"
+
+    def open(self) -> SlotFactory:
+        """Warn that there is no isolation."""
+        log.warning("sandbox mode `process`: programs run with resource limits only, and see this machine's files")
+        return ProcessSlotFactory()
+
+
+class ProcessSlotFactory(SlotFactory):
+    """Starts harness processes."""
 
     def start(self, language: Language) -> ProcessSlot:
-        """A new slot. Raises MissingRequirement where the toolchain is not installed or the harness does not start."""
+        """Start a slot. Raises MissingRequirement if the toolchain is not installed or the harness does not start."""
         require_toolchain(language)
-        folder = _folder()
+        folder = _make_folder()
         ours, theirs = socket.socketpair()
         with theirs:
             process = _launch(folder, theirs)
         slot = ProcessSlot(process, ours, folder)
         try:
-            greet(ours, START_S)
+            handshake(ours, START_TIMEOUT_S)
         except OSError as error:
             slot.close()
             raise MissingRequirement(f"the sandbox's harness does not start ({error}); run: agn doctor") from error
         return slot
 
-    def close(self) -> None:
-        """Nothing is kept beside the slots."""
 
-
-def _folder() -> Path:
-    """A work and a scratch folder, in memory where possible, that others may pass through but not list."""
+def _make_folder() -> Path:
+    """Make a folder for work and scratch files, in memory if possible, that other users may traverse but not list."""
     memory = Path("/dev/shm")
     folder = Path(tempfile.mkdtemp(prefix="agnostics-", dir=memory if os.access(memory, os.W_OK) else None))
     folder.chmod(0o711)
