@@ -1,4 +1,4 @@
-"""A slot in a container: walls that hold, limits that the kernel keeps, nothing left when it or its owner is gone."""
+"""A slot in a container: its isolation, the kernel's limits, and its removal with the slot or with its owner."""
 
 from __future__ import annotations
 
