@@ -43,6 +43,7 @@ def test_process_mode_works_when_asked_for_and_warns(
 
 ORDINARY = """
 import os, sys
+from agnostics.sandbox.backends import bubblewrap_slots  # which an ordinary user may not be able to read
 from agnostics.types.language import Language
 from agnostics.types.task import LimitOverrides, Task, Test
 from agnostics.verify import Verifier
