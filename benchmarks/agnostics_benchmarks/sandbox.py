@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agnostics.sandbox.doctor import missing_tools
 from agnostics.sandbox.pool import available_cores
+from agnostics.sandbox.toolchain import missing_tools
 from agnostics.toolchain_versions import toolchain_versions
 from agnostics.types.errors import MissingRequirement
 from agnostics.types.language import Language

@@ -1,4 +1,4 @@
-"""The verifier: (language, program, task) -> verification. The one door to the sandbox."""
+"""The verifier: (language, program, task) -> verification. Everything else uses the sandbox through it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from typing import Self, TypeVar
 from msgspec.structs import replace
 
 from agnostics.sandbox.factory import open_pool
-from agnostics.sandbox.job_codec import Judged, checker_job, compile_result, encoded, job_for, result_of
-from agnostics.sandbox.protocol import Answer, Outcome
+from agnostics.sandbox.job_codec import CheckerInput, checker_job, compile_result, job_for, test_result, to_bytes
+from agnostics.sandbox.modes import Backends
+from agnostics.sandbox.protocol import JobResult, RunResult
 from agnostics.types.errors import unknown
 from agnostics.types.language import Language
 from agnostics.types.task import Checker, Task
@@ -21,31 +22,36 @@ from agnostics.types.verification import TestResult, Verdict, Verification, over
 
 T = TypeVar("T")
 
-CHECKED_BYTES = 32 << 20
-"""What a checker is given at a time: its folder is a RAM disk, and has to hold all of it."""
+CHECKER_BATCH_BYTES = 32 << 20
+"""The most that one job of a checker reads: its folder is a RAM disk, which must hold all of it."""
 
 
 class Verifier:
     """Runs programs against tasks in a pool of warm slots. A context manager.
 
-    `languages` are those that checkers are written in, by name. Raises UsageError or MissingRequirement where the mode
-    does not exist or work here.
+    `sandbox` is `auto`, the name of a backend, or `ray://ADDRESS[/NAME]`; `languages` are those of checkers, by name;
+    `backends` are the sandbox backends by name, the built-in ones by default. Raises UsageError for an unknown sandbox
+    and MissingRequirement for one that does not work here.
     """
 
     def __init__(
-        self, sandbox: str = "auto", slots: int | None = None, languages: Mapping[str, Language] | None = None
+        self,
+        sandbox: str = "auto",
+        slots: int | None = None,
+        languages: Mapping[str, Language] | None = None,
+        backends: Backends | None = None,
     ) -> None:
-        self._pool = open_pool(sandbox, slots)
+        self._pool = open_pool(sandbox, slots, backends)
         self._languages = languages or {}
 
     @property
     def mode(self) -> str:
-        """The isolation mode in use."""
+        """The name of the sandbox backend in use."""
         return self._pool.mode
 
     @property
     def slots(self) -> int:
-        """How many programs run at once, at most."""
+        """The number of programs that run at once."""
         return self._pool.size
 
     def __enter__(self) -> Self:
@@ -61,23 +67,24 @@ class Verifier:
     def verify(
         self, language: Language, program: str | None, task: Task, *, stop_on_failure: bool = True
     ) -> Verification:
-        """The verification of one program; waits for it."""
+        """Verify one program, and wait for the verification."""
         return self.submit(language, program, task, stop_on_failure=stop_on_failure).result()
 
     def submit(
         self, language: Language, program: str | None, task: Task, *, stop_on_failure: bool = True
     ) -> Future[Verification]:
-        """Queue a program; waits only while the queue is full. None or a blank text is no program, and runs nothing.
+        """Queue a program; blocks only while the queue is full. None or a blank text is no program and does not run.
 
-        The future raises MissingRequirement where the language's toolchain is not here.
+        The future raises MissingRequirement if the language's toolchain is not here.
         """
         request = _Request(language, program, task, stop_on_failure, self.mode)
         checker = self._checker_of(task)
         if program is None or language.is_empty(program):
-            request.conclude(Verdict.NO_PROGRAM, request.all_skipped())
+            request.finish(Verdict.NO_PROGRAM, request.skipped_tests())
         else:
             job = job_for(language, program, task, stop_on_failure=stop_on_failure)
-            request.then(self._pool.submit(language, job), lambda answer: self._ran(request, checker, answer))
+            result = self._pool.submit(language, job)
+            request.when_done(result, lambda result: self._program_done(request, checker, result))
         return request.future
 
     def _checker_of(self, task: Task) -> tuple[Language, Checker] | None:
@@ -88,47 +95,47 @@ class Verifier:
             raise unknown("language of a checker", checker.language, self._languages)
         return self._languages[checker.language], checker
 
-    def _ran(self, request: _Request, checker: tuple[Language, Checker] | None, answer: Answer) -> None:
-        request.answer = answer
-        if answer.error is not None:
-            request.conclude(Verdict.SANDBOX_ERROR)
-        elif answer.compile and answer.compile.verdict is not Verdict.ACCEPTED:
-            request.conclude(Verdict.COMPILE_ERROR, request.all_skipped())
+    def _program_done(self, request: _Request, checker: tuple[Language, Checker] | None, result: JobResult) -> None:
+        request.result = result
+        if result.error is not None:
+            request.finish(Verdict.SANDBOX_ERROR)
+        elif result.compile and result.compile.verdict is not Verdict.ACCEPTED:
+            request.finish(Verdict.COMPILE_ERROR, request.skipped_tests())
         elif checker is None:
-            request.conclude_by([_judged(request.task, result_of(outcome)) for outcome in answer.tests])
+            request.finish_with([_check_prompt_format(request.task, test_result(run)) for run in result.tests])
         else:
-            self._check(request, *checker, {})
+            self._run_checker(request, *checker, {})
 
-    def _check(self, request: _Request, language: Language, checker: Checker, judged: dict[int, Verdict]) -> None:
-        """Let the checker judge the outputs, by their numbers, as many as it takes at a time; again until all are."""
-        left = request.unjudged(judged)
-        if not left:
-            request.conclude_checked(judged)
+    def _run_checker(
+        self, request: _Request, language: Language, checker: Checker, verdicts: dict[int, Verdict]
+    ) -> None:
+        """Run the checker on the next batch of outputs, and again until all have a verdict (by test number)."""
+        batch = request.next_checker_batch(verdicts)
+        if not batch:
+            request.finish_checked(verdicts)
             return
-        job = checker_job(
-            language, checker, [request.to_judge(number) for number in left], stop_on_failure=request.stop_on_failure
-        )
+        inputs = [request.checker_input(number) for number in batch]
+        job = checker_job(language, checker, inputs, stop_on_failure=request.stop_on_failure)
 
-        def go_on(answer: Answer) -> None:
-            for place, number in enumerate(left):
-                verdict, error = _decision(answer, place)
+        def checker_done(result: JobResult) -> None:
+            for position, number in enumerate(batch):
+                verdicts[number], error = _checker_verdict(result, position)
                 request.error = request.error or error
-                judged[number] = verdict
-            self._check(request, language, checker, judged)
+            self._run_checker(request, language, checker, verdicts)
 
-        request.then(self._pool.submit_now(language, job), go_on)
+        request.when_done(self._pool.submit_now(language, job), checker_done)
 
 
 @dataclass(eq=False)
 class _Request:
-    """One program on its way to its verification."""
+    """One program from its submission to its verification."""
 
     language: Language
     program: str | None
     task: Task
     stop_on_failure: bool
     mode: str
-    answer: Answer | None = None
+    result: JobResult | None = None
     error: str | None = None
     started: float = field(default_factory=time.monotonic)
     future: Future[Verification] = field(default_factory=Future)
@@ -136,52 +143,55 @@ class _Request:
     def __post_init__(self) -> None:
         self.future.set_running_or_notify_cancel()
 
-    def then(self, step: Future[T], act: Callable[[T], None]) -> None:
-        """Go on with what `step` brings; what goes wrong is the request's outcome."""
+    def when_done(self, step: Future[T], callback: Callable[[T], None]) -> None:
+        """Call `callback` with the result of `step`; an exception of either becomes that of the request."""
 
-        def go_on(done: Future[T]) -> None:
+        def done(finished: Future[T]) -> None:
             try:
-                act(done.result())
+                callback(finished.result())
             except Exception as error:
                 self.future.set_exception(error)
 
-        step.add_done_callback(go_on)
+        step.add_done_callback(done)
 
-    def all_skipped(self) -> list[TestResult]:
+    def skipped_tests(self) -> list[TestResult]:
         return [TestResult(Verdict.SKIPPED)] * len(self.task.tests)
 
-    def unjudged(self, judged: Mapping[int, Verdict]) -> list[int]:
-        """The tests whose outputs a checker is to judge next: some that ended well, none where one failed already."""
-        assert self.answer
-        failed = any(verdict is not Verdict.ACCEPTED for verdict in judged.values())
+    def next_checker_batch(self, verdicts: Mapping[int, Verdict]) -> list[int]:
+        """The numbers of the next tests for the checker, among those whose run succeeded; none after a failure."""
+        assert self.result
+        failed = any(verdict is not Verdict.ACCEPTED for verdict in verdicts.values())
         if failed and self.stop_on_failure:
             return []
-        ended = [number for number, outcome in enumerate(self.answer.tests) if outcome.verdict is Verdict.ACCEPTED]
-        left = [number for number in ended if number not in judged]
-        sizes = accumulate(self.to_judge(number).size for number in left)
-        return [number for number, size in zip(left, sizes, strict=True) if size <= CHECKED_BYTES] or left[:1]
+        succeeded = [number for number, run in enumerate(self.result.tests) if run.verdict is Verdict.ACCEPTED]
+        unchecked = [number for number in succeeded if number not in verdicts]
+        sizes = accumulate(self.checker_input(number).size for number in unchecked)
+        fitting = [number for number, size in zip(unchecked, sizes, strict=True) if size <= CHECKER_BATCH_BYTES]
+        return fitting or unchecked[:1]
 
-    def to_judge(self, number: int) -> Judged:
-        assert self.answer
+    def checker_input(self, number: int) -> CheckerInput:
+        assert self.result
         test = self.task.tests[number]
-        return Judged(encoded(test.input), self.answer.tests[number].stdout, encoded(test.output))
+        return CheckerInput(to_bytes(test.input), self.result.tests[number].stdout, to_bytes(test.output))
 
-    def conclude_checked(self, judged: Mapping[int, Verdict]) -> None:
-        """Conclude with what a checker found of the tests that ended well."""
-        assert self.answer
+    def finish_checked(self, verdicts: Mapping[int, Verdict]) -> None:
+        """Finish with the checker's verdicts on the tests whose run succeeded, by test number."""
+        assert self.result
         results = list[TestResult]()
-        for number, outcome in enumerate(self.answer.tests):
-            verdict = judged.get(number, outcome.verdict)
+        for number, run in enumerate(self.result.tests):
+            verdict = verdicts.get(number, run.verdict)
             failed = any(result.verdict is not Verdict.ACCEPTED for result in results)
             skipped = self.stop_on_failure and failed
-            results.append(TestResult(Verdict.SKIPPED) if skipped else replace(result_of(outcome), verdict=verdict))
-        self.conclude_by(results)
+            results.append(TestResult(Verdict.SKIPPED) if skipped else replace(test_result(run), verdict=verdict))
+        self.finish_with(results)
 
-    def conclude_by(self, results: list[TestResult]) -> None:
-        self.conclude(overall(result.verdict for result in results), results)
+    def finish_with(self, results: list[TestResult]) -> None:
+        """Finish with the overall verdict of the tests."""
+        self.finish(overall(result.verdict for result in results), results)
 
-    def conclude(self, verdict: Verdict, results: list[TestResult] | None = None) -> None:
-        answer = self.answer or Answer(attempts=0)
+    def finish(self, verdict: Verdict, results: list[TestResult] | None = None) -> None:
+        """Set the verification."""
+        result = self.result or JobResult(attempts=0)
         self.future.set_result(
             Verification(
                 task_id=self.task.id,
@@ -189,36 +199,37 @@ class _Request:
                 program=self.program,
                 verdict=verdict,
                 tests=tuple(results or ()),
-                compile=compile_result(answer.compile) if answer.compile else None,
-                sandbox=answer.sandbox or self.mode,
-                attempts=answer.attempts,
+                compile=compile_result(result.compile) if result.compile else None,
+                sandbox=result.sandbox or self.mode,
+                attempts=result.attempts,
                 wall_ms=round((time.monotonic() - self.started) * 1000, 3),
-                unenforced=answer.unenforced,
-                error=answer.error or self.error,
+                unenforced=result.unenforced,
+                error=result.error or self.error,
             )
         )
 
 
-def _judged(task: Task, result: TestResult) -> TestResult:
-    """The result of a test, where what was printed beside the exit status counts as well."""
-    prompt_format, ended_well = task.prompt_format, result.verdict is Verdict.ACCEPTED
-    if prompt_format and ended_well and not prompt_format.passes(result.stdout, result.stderr):
+def _check_prompt_format(task: Task, result: TestResult) -> TestResult:
+    """The result of a test; a prompt format may reject the outputs of a run that succeeded."""
+    prompt_format, succeeded = task.prompt_format, result.verdict is Verdict.ACCEPTED
+    if prompt_format and succeeded and not prompt_format.passes(result.stdout, result.stderr):
         return replace(result, verdict=Verdict.WRONG_ANSWER)
     return result
 
 
-def _decision(answer: Answer, place: int) -> tuple[Verdict, str | None]:
-    """What a checker decided of the output at `place`: exit status 0 accepts and 1 rejects; all else is its fault."""
-    outcome: Outcome | None = answer.tests[place] if answer.tests else answer.compile
-    if outcome is None or answer.error is not None:
-        return Verdict.SANDBOX_ERROR, f"the checker could not be run: {answer.error}"
-    if outcome.verdict is Verdict.SKIPPED:
+def _checker_verdict(result: JobResult, position: int) -> tuple[Verdict, str | None]:
+    """The verdict on the output at `position`, or the error of the checker.
+
+    Exit status 0 accepts and 1 rejects; anything else is an error.
+    """
+    run: RunResult | None = result.tests[position] if result.tests else result.compile
+    if run is None or result.error is not None:
+        return Verdict.SANDBOX_ERROR, f"the checker could not be run: {result.error}"
+    if run.verdict is Verdict.SKIPPED:
         return Verdict.SKIPPED, None
-    if answer.tests and outcome.exit_code in {0, 1} and outcome.verdict in {Verdict.ACCEPTED, Verdict.RUNTIME_ERROR}:
-        return (Verdict.WRONG_ANSWER if outcome.exit_code else Verdict.ACCEPTED), None
-    said = (outcome.stderr or outcome.stdout).decode(errors="replace").strip()
-    stage = "run" if answer.tests else "compilation"
-    return (
-        Verdict.SANDBOX_ERROR,
-        f"the checker failed ({stage}: {outcome.verdict}, exit {outcome.exit_code}): {said:.200}",
-    )
+    if result.tests and run.exit_code in {0, 1} and run.verdict in {Verdict.ACCEPTED, Verdict.RUNTIME_ERROR}:
+        return (Verdict.WRONG_ANSWER if run.exit_code else Verdict.ACCEPTED), None
+    output = (run.stderr or run.stdout).decode(errors="replace").strip()
+    stage = "run" if result.tests else "compilation"
+    error = f"the checker failed ({stage}: {run.verdict}, exit {run.exit_code}): {output:.200}"
+    return Verdict.SANDBOX_ERROR, error

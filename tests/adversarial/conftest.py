@@ -1,8 +1,8 @@
-"""What holds after every attack: the slot is as it was, the next honest program is at once accepted in it, and the one
-that ran beside it noticed nothing.
+"""Checks after every attack: the slot is unchanged, it accepts the next honest program without delay, and the program
+that ran at the same time was not disturbed.
 
-The programs stand in `programs/`, each named after what it does, in the languages that can do it. C is compiled in the
-Fortran slot, which has its compiler.
+The programs are in `programs/`, named after their attack, each in the languages in which it is possible. C is compiled
+in the Fortran slot, which has its compiler.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from agnostics.verify import Verifier
 PROGRAMS = Path(__file__).parent / "programs"
 LANGUAGES = {".c": "c", ".lua": "lua", ".f90": "fortran"}
 CLEAN = "2"
-"""What `is_it_clean` says of a slot that is."""
+"""The output of `is_it_clean` in a clean slot."""
 HONEST = Task(id="honest", tests=(Test(input="", output="42"),), limits=LimitOverrides(run_s=1.0))
 PROBE = Task(id="probe", tests=(Test(input="", output=CLEAN),) * 3)
-ROOM_KB = 8 << 10
-"""How much more memory than before a harness may hold after an attack."""
+GROWTH_KB = 8 << 10
+"""The memory by which a harness may grow in an attack."""
 
 Attack = Callable[..., Verification]
 
@@ -58,14 +58,14 @@ def _text_of(program: str) -> str:
 
 @pytest.fixture(scope="session")
 def writing(languages: dict[str, Language]) -> dict[str, Language]:
-    """The languages of the attacks by name; C shares slots with Fortran, so that each finds what the other left."""
+    """The languages of the attacks by name; C shares slots with Fortran, so that each finds the other's files."""
     c = languages["c"].model_copy(update={"name": languages["fortran"].name})
     return {"lua": languages["lua"], "fortran": languages["fortran"], "c": c}
 
 
 @dataclass(frozen=True)
-class Traces:
-    """What the harness of a slot holds, seen from outside, and what is mounted and stored in the slot."""
+class SlotState:
+    """The descriptors, children, mounts and free space of a slot's harness, as seen from outside."""
 
     harness: int
     descriptors: int
@@ -74,7 +74,7 @@ class Traces:
     stored: tuple[int, ...]
 
     @classmethod
-    def of(cls, harness: int) -> Traces:
+    def of(cls, harness: int) -> SlotState:
         folder = Path("/proc", str(harness))
         disks = [os.statvfs(folder / "root" / name) for name in ("w", "tmp")]
         return cls(
@@ -86,40 +86,40 @@ class Traces:
         )
 
 
-class Slot:
-    """A verifier with one slot, and how it was when new."""
+class AttackedSlot:
+    """A verifier with one slot, and the state of the slot when it was new."""
 
     def __init__(self, verifier: Verifier, probe: Callable[[Verifier], Verification]) -> None:
         self.verifier = verifier
         self._probe = probe
-        self._usual = self._visit()
-        self._traces, self._memory_kb = self._look()
+        self._baseline = self._run_probe()
+        self._state, self._memory_kb = self._inspect()
 
     def assert_as_new(self) -> None:
-        """The next honest program is accepted and fast, and nothing is left that was not there before."""
-        now = self._visit()
-        assert now.wall_ms < 5 * self._usual.wall_ms + 100
-        usual_ms, now_ms = (min(test.wall_ms for test in visit.tests) for visit in (self._usual, now))
+        """The next honest program is accepted and fast, and the slot holds nothing new."""
+        now = self._run_probe()
+        assert now.wall_ms < 5 * self._baseline.wall_ms + 100
+        usual_ms, now_ms = (min(test.wall_ms for test in probe.tests) for probe in (self._baseline, now))
         assert now_ms < 5 * usual_ms + 50
-        before, before_kb = self._traces, self._memory_kb
-        self._traces, self._memory_kb = self._look()
-        assert self._traces == before
-        assert self._memory_kb < before_kb + ROOM_KB
+        before, before_kb = self._state, self._memory_kb
+        self._state, self._memory_kb = self._inspect()
+        assert self._state == before
+        assert self._memory_kb < before_kb + GROWTH_KB
 
-    def _visit(self) -> Verification:
+    def _run_probe(self) -> Verification:
         result = self._probe(self.verifier)
         assert result.accepted, [test.stdout for test in result.tests] or result.error
         assert result.attempts == 1
         return result
 
-    def _look(self) -> tuple[Traces | None, int]:
-        """Only root may look into a harness."""
+    def _inspect(self) -> tuple[SlotState | None, int]:
+        """The state of the slot and the memory of its harness (KiB); only root may read them."""
         if os.geteuid() != 0:
             return None, 0
         pool: Any = self.verifier._pool
         (worker,) = pool._workers
         harness = _harness_of(worker.slot)
-        return Traces.of(harness), _resident_kb(harness)
+        return SlotState.of(harness), _resident_kb(harness)
 
 
 def _harness_of(slot: Any) -> int:
@@ -136,34 +136,34 @@ def _resident_kb(pid: int) -> int:
 
 
 @pytest.fixture(scope="session")
-def slots(mode: str, languages: dict[str, Language], writing: dict[str, Language]) -> Iterator[dict[str, Slot]]:
-    """A slot for each language that attacks are written in; what one program leaves, the next would find."""
+def slots(mode: str, languages: dict[str, Language], writing: dict[str, Language]) -> Iterator[dict[str, AttackedSlot]]:
+    """A slot for each language of attacks, so that the next program would find the files of the one before."""
 
     def probe(program: str) -> Callable[[Verifier], Verification]:
         language = writing[LANGUAGES[Path(program).suffix]]
         return lambda verifier: verifier.verify(language, _text_of(program), PROBE)
 
     with Verifier(mode, 1, languages=languages) as lua, Verifier(mode, 1, languages=languages) as fortran:
-        compiled = Slot(fortran, probe("is_it_clean.c"))
-        yield {"lua": Slot(lua, probe("is_it_clean.lua")), "fortran": compiled, "c": compiled}
+        compiled = AttackedSlot(fortran, probe("is_it_clean.c"))
+        yield {"lua": AttackedSlot(lua, probe("is_it_clean.lua")), "fortran": compiled, "c": compiled}
 
 
 @pytest.fixture(scope="session")
 def neighbour(mode: str, languages: dict[str, Language]) -> Iterator[Verifier]:
     """A verifier with a slot for an honest program that runs at the same time."""
-    with Verifier(mode, 1, languages=languages) as made:
-        made.verify(languages["lua"], _text_of("busy_neighbour.lua"), HONEST)
-        yield made
+    with Verifier(mode, 1, languages=languages) as verifier:
+        verifier.verify(languages["lua"], _text_of("busy_neighbour.lua"), HONEST)
+        yield verifier
 
 
 @contextmanager
 def _undisturbed(neighbour: Verifier, language: Language) -> Iterator[None]:
-    """While the block runs an honest program runs beside it, again and again, and is accepted each time."""
-    over = threading.Event()
+    """Run an honest program repeatedly during the block, and assert that it is accepted each time."""
+    finished = threading.Event()
 
     def run() -> list[Verification]:
         results: list[Verification] = []
-        while not (results and over.is_set()):
+        while not (results and finished.is_set()):
             results.append(neighbour.verify(language, _text_of("busy_neighbour.lua"), HONEST))
         return results
 
@@ -172,7 +172,7 @@ def _undisturbed(neighbour: Verifier, language: Language) -> Iterator[None]:
         try:
             yield
         finally:
-            over.set()
+            finished.set()
     assert {(result.verdict, result.attempts) for result in results.result()} == {("accepted", 1)}
 
 
@@ -184,21 +184,21 @@ def files_of() -> Callable[..., list[str]]:
 
 @pytest.fixture(scope="session")
 def text_of() -> Callable[[str], str]:
-    """A program of the folder, behind what its language needs to call the C library."""
+    """The text of a program of the folder, after the declarations with which its language calls the C library."""
     return _text_of
 
 
 @pytest.fixture
 def crowd(mode: str, languages: dict[str, Language]) -> Iterator[Verifier]:
     """A verifier with four slots for each core."""
-    with Verifier(mode, 4 * available_cores(), languages=languages) as made:
-        yield made
+    with Verifier(mode, 4 * available_cores(), languages=languages) as verifier:
+        yield verifier
 
 
 @pytest.fixture
-def attack(slots: dict[str, Slot], neighbour: Verifier, writing: dict[str, Language]) -> Iterator[Attack]:
-    """Runs a program of the folder in its language's slot, with limits that differ from the usual ones where said."""
-    used: dict[str, Slot] = {}
+def attack(slots: dict[str, AttackedSlot], neighbour: Verifier, writing: dict[str, Language]) -> Iterator[Attack]:
+    """Runs a program of the folder in its language's slot; `limits` override the defaults."""
+    used: dict[str, AttackedSlot] = {}
 
     def run(program: str, output: str = "", given: str = "", tests: int = 1, **limits: float) -> Verification:
         name = LANGUAGES[Path(program).suffix]

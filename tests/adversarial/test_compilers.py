@@ -1,4 +1,4 @@
-"""Programs that attack their compiler, or reach through it for what they may not have."""
+"""Programs that attack their compiler, or use it to read what they must not."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agnostics.verify import Verifier
 Attack = Callable[..., Verification]
 
 KEPT = 4096
-"""How much of a compiler's output comes back."""
+"""The size to which a compiler's output is cut."""
 DAEMON = "sh -c '(setsid sleep 1000 &); touch /tmp/left; gcc -w -o prog snippet.c'"
 ALONE_C = """
 #include <stdio.h>

@@ -14,13 +14,13 @@ VARIABLES = {"HOME", "LANG", "PATH", "PWD", "TMPDIR", "HOSTNAME", "OLDPWD", "_",
 
 
 @pytest.mark.programs("peek", "search_for_answers")
-def test_neither_the_harness_nor_its_answers_can_be_read(attack: Attack, program: str) -> None:
+def test_neither_the_harness_nor_the_expected_outputs_can_be_read(attack: Attack, program: str) -> None:
     result = attack(program, output=f"0 {SECRET}", run_s=10.0)
     assert (result.verdict, result.tests[0].stdout) == ("wrong_answer", "0\n")
 
 
 @pytest.mark.programs("ways_out")
-def test_what_leads_out_is_refused(attack: Attack, program: str) -> None:
+def test_ways_out_of_the_sandbox_are_refused(attack: Attack, program: str) -> None:
     result = attack(program, output="end")
     assert result.accepted, result.tests[0].stdout
 
@@ -33,16 +33,16 @@ def test_the_environment_tells_nothing_of_the_machine(attack: Attack, program: s
 
 
 @pytest.mark.programs("answer_as_the_harness")
-def test_an_answer_like_the_harnesss_own_is_only_text(attack: Attack, program: str) -> None:
+def test_a_frame_printed_like_the_harnesss_own_is_only_text(attack: Attack, program: str) -> None:
     assert attack(program, output="42").verdict == "wrong_answer"
 
 
 @pytest.mark.programs("own_sockets")
-def test_there_is_no_network_but_ones_own_sockets(attack: Attack, program: str) -> None:
+def test_there_is_no_network_but_sockets_of_the_program_itself(attack: Attack, program: str) -> None:
     assert attack(program, output="4").accepted
 
 
 @pytest.mark.programs("rise_by_setuid")
-def test_nobody_becomes_root_by_a_program_of_roots(attack: Attack, program: str) -> None:
+def test_a_setuid_program_makes_nobody_root(attack: Attack, program: str) -> None:
     result = attack(program, output="42", run_s=5.0)
     assert result.accepted, result.tests[0].stdout

@@ -24,7 +24,7 @@ def test_memory_over_the_limit_is_memory_limit(attack: Attack, program: str) -> 
 
 
 @pytest.mark.programs("spare_itself_from_the_oom_killer")
-def test_memory_taken_by_many_small_children_costs_the_harness_nothing(attack: Attack, program: str) -> None:
+def test_memory_taken_by_many_small_children_does_not_kill_the_harness(attack: Attack, program: str) -> None:
     """The harness holds the input twice over, and is by far the largest process of the slot."""
     result = attack(program, given="1234567\n" * 4_000_000, run_s=5.0, memory_mb=128)
     assert (result.verdict, result.attempts) == ("memory_limit", 1)

@@ -1,4 +1,4 @@
-"""Programs that fight with processes and signals."""
+"""Programs that attack with processes and signals."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_ten_thousand_orphans_are_reaped_while_it_runs(attack: Attack, program: 
 
 
 @pytest.mark.programs("zombies")
-def test_zombies_are_the_programs_own_trouble(attack: Attack, program: str) -> None:
+def test_zombies_count_only_against_their_program(attack: Attack, program: str) -> None:
     assert attack(program, output="42", run_s=10.0).accepted
 
 
@@ -51,7 +51,7 @@ def test_a_program_that_stops_itself_is_out_of_time(attack: Attack, program: str
 
 
 @pytest.mark.programs("trap_sigterm")
-def test_trapping_sigterm_gains_nothing(attack: Attack, program: str) -> None:
+def test_trapping_sigterm_gives_no_more_time(attack: Attack, program: str) -> None:
     assert attack(program, run_s=0.2).verdict == "time_limit"
 
 
@@ -61,12 +61,12 @@ def test_its_own_limits_cannot_be_raised(attack: Attack, program: str) -> None:
 
 
 @pytest.mark.programs("exhaust_kernel_tables")
-def test_what_the_kernel_counts_per_user_runs_out_for_nobody_else(attack: Attack, program: str) -> None:
+def test_per_user_kernel_limits_run_out_for_no_other_slot(attack: Attack, program: str) -> None:
     assert attack(program, output="42", run_s=10.0, tests=2).accepted
 
 
 @pytest.mark.programs("execute_from_memory")
-def test_a_program_in_no_folder_is_a_program_too(attack: Attack, program: str) -> None:
+def test_a_program_executed_from_memory_runs(attack: Attack, program: str) -> None:
     assert attack(program, output="42").accepted
 
 

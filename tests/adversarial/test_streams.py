@@ -1,4 +1,4 @@
-"""Programs that say too much, read too little, or tamper with the files that they are given; and honest ones."""
+"""Programs that print too much, read too little, or tamper with their standard streams; and honest ones."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_right_program_that_leaves_ten_megabytes_unread_is_accepted(attack: At
 
 
 @pytest.mark.programs("read_past_the_end")
-def test_past_the_end_of_its_input_there_is_nothing(attack: Attack, program: str) -> None:
+def test_reading_past_the_end_of_the_input_gives_nothing(attack: Attack, program: str) -> None:
     assert attack(program, given=TEN_MEGABYTES, output="10000000 0 nil", run_s=5.0).accepted
 
 
@@ -72,11 +72,11 @@ def test_the_input_cannot_be_changed(attack: Attack, program: str) -> None:
 
 
 @pytest.mark.programs("tamper_with_stdout", "stdout_by_mapping")
-def test_what_stands_in_stdout_at_the_end_is_the_answer(attack: Attack, program: str) -> None:
+def test_the_contents_of_stdout_at_the_end_are_compared(attack: Attack, program: str) -> None:
     result = attack(program, output="42", tests=2)
     assert result.accepted, result.tests[0].stdout
 
 
 @pytest.mark.programs("write_after_the_end")
-def test_what_comes_after_the_end_is_no_answer(attack: Attack, program: str) -> None:
+def test_writes_after_the_end_do_not_count(attack: Attack, program: str) -> None:
     assert attack(program, output="42", tests=5).accepted

@@ -1,4 +1,4 @@
-"""Programs that use too much time, or nearly."""
+"""Programs that exceed their time limit, or nearly do."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agnostics.verify import Verifier
 Attack = Callable[..., Verification]
 
 TICK_MS = 50
-"""How late after its limit a program may be ended, on an idle machine."""
+"""The delay between a program's limit and its end on an idle machine."""
 
 
 @pytest.mark.programs("busy_loop", "close_stdout_then_loop", "spin_on_every_core")

@@ -1,7 +1,7 @@
-/* Reads byte streams as a harness would, parses every frame in them, and compares what the frames hold.
+/* Reads byte streams as a harness does, parses every frame in them, and compares the outputs in the frames.
  *
- * The file argument holds streams, each behind its u32 length. Frames are parsed out of blocks of exactly their size, so
- * that the address sanitizer sees the first byte that is read beyond one. */
+ * The file argument holds streams, each after its u32 length. A frame is parsed in a block of exactly its size, so that
+ * the address sanitizer detects the first byte that is read beyond its end. */
 #include "harness.h"
 
 #include <fcntl.h>
@@ -26,19 +26,19 @@ static unsigned long sum_of(struct slice slice) {
 }
 
 static void use(struct job *job) {
-    struct answer answer = {0};
-    begin_answer(&answer, "");
+    struct result result = {0};
+    begin_result(&result, "");
     bytes += total(job->compile) + total(job->execute) + total(job->environment);
     for (size_t i = 0; i < job->file_count; i++) bytes += strlen(job->files[i].name) + sum_of(job->files[i].data);
     for (size_t i = 0; i < job->test_count; i++)
         for (int mode = 0; mode < COMPARE_MODES; mode++) {
             struct difference found = {0};
-            struct outcome outcome = {.verdict = ACCEPTED, .out = job->tests[i].input, .err = job->tests[i].expected};
+            struct run_result run = {.verdict = ACCEPTED, .out = job->tests[i].input, .err = job->tests[i].expected};
             job->mode = (enum compare_mode)mode;
             outputs_match(job, job->tests[i].expected, job->tests[i].input, &found);
-            put_outcome(&answer, &outcome, &found);
+            put_run_result(&result, &run, &found);
         }
-    free(answer.data);
+    free(result.data);
 }
 
 static void parse(const struct frame *read) {

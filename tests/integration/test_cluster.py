@@ -55,7 +55,7 @@ def test_a_node_that_joins_takes_its_share(cluster: Any, languages: dict[str, La
 def test_a_node_that_starts_slowly_holds_up_nobody(
     cluster: Any, languages: dict[str, Language], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agnostics.sandbox.ray.pool.SETTLE_S", 5)
+    monkeypatch.setattr("agnostics.sandbox.ray.pool.LATE_NODE_TIMEOUT_S", 5)
     (raylet, *_) = next(iter(cluster.worker_nodes)).all_processes["raylet"]
     raylet.process.send_signal(signal.SIGSTOP)
     try:

@@ -1,4 +1,4 @@
-"""A slot in a container: walls that hold, limits that the kernel keeps, nothing left when it or its owner is gone."""
+"""A slot in a container: its isolation, the kernel's limits, and its removal with the slot or with its owner."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from collections.abc import Iterator
 import docker
 import pytest
 from agnostics.plugins.manager import load_plugins
-from agnostics.sandbox.backends.docker import DockerBackend, DockerSlot
-from agnostics.sandbox.owner import current_owner
-from agnostics.sandbox.protocol import Job, Outcome, decode, encode, split
+from agnostics.sandbox.backends.docker_slots import DockerSlot, DockerSlotFactory
+from agnostics.sandbox.owner import owner_labels
+from agnostics.sandbox.protocol import Job, RunResult, decode, encode, split_frames
 from agnostics.types.language import Language
 from agnostics.types.verification import Verdict
 from docker.errors import NotFound
 
 
 @pytest.fixture(scope="module")
-def backend() -> Iterator[DockerBackend]:
-    made = DockerBackend()
-    yield made
-    made.close()
+def slots() -> Iterator[DockerSlotFactory]:
+    factory = DockerSlotFactory()
+    yield factory
+    factory.close()
 
 
 @pytest.fixture(scope="module")
@@ -31,8 +31,8 @@ def lua() -> Language:
 
 
 @pytest.fixture
-def slot(backend: DockerBackend, lua: Language) -> Iterator[DockerSlot]:
-    started = backend.start(lua)
+def slot(slots: DockerSlotFactory, lua: Language) -> Iterator[DockerSlot]:
+    started = slots.start(lua)
     yield started
     started.close()
 
@@ -44,7 +44,7 @@ def engine() -> Iterator[docker.DockerClient]:
     client.close()
 
 
-def run(slot: DockerSlot, program: str, *, memory_mb: int = 256, processes: int = 32) -> Outcome:
+def run(slot: DockerSlot, program: str, *, memory_mb: int = 256, processes: int = 32) -> RunResult:
     slot.set_limits(memory_mb, processes)
     job = Job(
         {"snippet.lua": program.encode()},
@@ -64,7 +64,7 @@ def run(slot: DockerSlot, program: str, *, memory_mb: int = 256, processes: int 
     received = bytearray()
     while chunk := slot.connection.recv(1 << 16):
         received += chunk
-        for body in split(received):
+        for body in split_frames(received):
             return decode(body).tests[0]
     raise ConnectionResetError
 
@@ -112,8 +112,8 @@ def test_program_is_an_ordinary_user_without_groups_or_capabilities(slot: Docker
     assert status["Seccomp"] == "2"
 
 
-def test_programs_of_two_slots_are_different_users(backend: DockerBackend, lua: Language, slot: DockerSlot) -> None:
-    other = backend.start(lua)
+def test_programs_of_two_slots_are_different_users(slots: DockerSlotFactory, lua: Language, slot: DockerSlot) -> None:
+    other = slots.start(lua)
     try:
         assert shell(slot, "id -u") != shell(other, "id -u")
     finally:
@@ -140,8 +140,8 @@ def test_memory_limit_is_the_kernels(slot: DockerSlot) -> None:
     )
 
 
-def test_fork_bomb_stays_in_its_slot(slot: DockerSlot, backend: DockerBackend, lua: Language) -> None:
-    other = backend.start(lua)
+def test_fork_bomb_stays_in_its_slot(slot: DockerSlot, slots: DockerSlotFactory, lua: Language) -> None:
+    other = slots.start(lua)
     try:
         bomb = run(slot, "os.execute([[f() { f | f; }; f]])", processes=16)
         assert b"fork" in bomb.stderr
@@ -152,9 +152,9 @@ def test_fork_bomb_stays_in_its_slot(slot: DockerSlot, backend: DockerBackend, l
 
 
 def test_closing_a_slot_removes_its_container(
-    backend: DockerBackend, lua: Language, engine: docker.DockerClient
+    slots: DockerSlotFactory, lua: Language, engine: docker.DockerClient
 ) -> None:
-    slot = backend.start(lua)
+    slot = slots.start(lua)
     name = slot.container_id
     assert engine.containers.get(name).status == "running"
     slot.close()
@@ -171,8 +171,8 @@ def test_killed_container_closes_the_connection(slot: DockerSlot, engine: docker
 OWNER = """
 import sys
 from agnostics.plugins.manager import load_plugins
-from agnostics.sandbox.backends.docker import DockerBackend
-slot = DockerBackend().start(load_plugins().language("lua"))
+from agnostics.sandbox.backends.docker_slots import DockerSlotFactory
+slot = DockerSlotFactory().start(load_plugins().language("lua"))
 print("started", flush=True)
 sys.stdin.read()
 """
@@ -195,9 +195,9 @@ def test_leftovers_of_dead_owners_are_removed_and_those_of_living_ones_stay(
 ) -> None:
     image = engine.containers.get(slot.container_id).image
     assert image is not None
-    dead = {**current_owner(), "agnostics.started": "1"}
+    dead = {**owner_labels(), "agnostics.started": "1"}
     leftover = engine.containers.create(image, command=["true"], labels=dead)
-    DockerBackend().close()
+    DockerSlotFactory().close()
     with pytest.raises(NotFound):
         leftover.reload()
     assert engine.containers.get(slot.container_id).status == "running"

@@ -1,4 +1,4 @@
-"""What breaks in docker mode, on an engine of our own: harness, container, daemon, memory. No program is blamed."""
+"""Faults in docker mode, on an engine of the test's own: harness, container, daemon. No program loses its verdict."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from agnostics.verify import Verifier
 from docker.models.containers import Container
 
 pytestmark = pytest.mark.slow
-START_S = 60
+START_TIMEOUT_S = 60
 SPIN = "local t = os.clock() while os.clock() - t < 0.05 do end print(42)"
 TASK = Task(id="t", tests=(Test(input="", output="42"),), limits=LimitOverrides(run_s=5.0))
 
@@ -52,10 +52,10 @@ class Engine:
 
     def stop(self, number: signal.Signals) -> None:
         self._daemon.send_signal(number)
-        self._daemon.wait(timeout=START_S)
+        self._daemon.wait(timeout=START_TIMEOUT_S)
 
     def _wait(self) -> None:
-        deadline = time.monotonic() + START_S
+        deadline = time.monotonic() + START_TIMEOUT_S
         while True:
             try:
                 client = docker.DockerClient(self.url, timeout=10)
@@ -139,7 +139,7 @@ def test_a_client_that_is_killed_leaves_no_container(engine: Engine) -> None:
         client.stdin.flush()
         assert json.loads(client.stdout.readline())["verdict"] == "accepted"
         client.kill()
-    deadline = time.monotonic() + START_S
+    deadline = time.monotonic() + START_TIMEOUT_S
     while containers(engine) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not containers(engine)

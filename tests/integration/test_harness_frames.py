@@ -1,4 +1,4 @@
-"""The harness under sanitizers, and the frames that it reads under fuzzing: nothing that is sent to it breaks it."""
+"""The harness under sanitizers and under fuzzing of its frames: no input crashes it."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from typing import Any
 import pytest
 from agnostics.sandbox import protocol
 from agnostics.sandbox.harness_binary import harness_path
-from agnostics.sandbox.protocol import MAX_FRAME, MODES, Answer, Job
+from agnostics.sandbox.protocol import MAX_FRAME, MODES, Job, JobResult
 
 CORE = Path(protocol.__file__).parents[1]
 SOURCES = sorted((CORE / "sandbox" / "harness").glob("*.c"))
 DRIVER = Path(__file__).parents[1] / "harness" / "parse_streams.c"
 SANITIZERS = "-fsanitize=address,undefined"
 EXTREMES = [0, 1, 2, 79, 80, 81, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFC, 0xFFFFFFFF, MAX_FRAME, MAX_FRAME + 1]
-ANSWER_S = 30.0
-SIGN_OF_LIFE = bytes(4)
-"""The answer to an empty frame."""
+TIMEOUT_S = 30.0
+EMPTY_REPLY = bytes(4)
+"""The reply to an empty frame."""
 
 JOB = Job(
     files={"snippet.sh": b"echo 42"},
@@ -73,27 +73,27 @@ class Harness:
     process: subprocess.Popen[bytes]
     connection: socket.socket
 
-    def ask(self, frame: bytes | bytearray) -> Answer:
-        """The answer to one whole frame."""
+    def run(self, frame: bytes | bytearray) -> JobResult:
+        """The result for one complete frame."""
         self.connection.sendall(frame)
         (size,) = struct.unpack("<I", self._receive(4))
         body = self._receive(size)
-        return Answer() if body == SIGN_OF_LIFE else protocol.decode(body)
+        return JobResult() if body == EMPTY_REPLY else protocol.decode(body)
 
-    def ends(self) -> tuple[int, str]:
+    def finish(self) -> tuple[int, str]:
         """The exit status once nothing more is sent, and what was said on the error stream."""
         self.connection.shutdown(socket.SHUT_WR)
         with suppress(ConnectionResetError):  # where it had not read all that was sent
             while self.connection.recv(1 << 16):
                 pass
-        _, said = self.process.communicate(timeout=ANSWER_S)
-        return self.process.returncode, said.decode()
+        _, stderr = self.process.communicate(timeout=TIMEOUT_S)
+        return self.process.returncode, stderr.decode()
 
     def _receive(self, size: int) -> bytes:
         data = b""
         while len(data) < size:
             part = self.connection.recv(size - len(data))
-            assert part, f"the harness closed the connection: {self.ends()}"
+            assert part, f"the harness closed the connection: {self.finish()}"
             data += part
         return data
 
@@ -112,7 +112,7 @@ def start() -> Iterator[Start]:
             for name in ("work", "tmp"):
                 (folder / name).mkdir()
             ours, theirs = socket.socketpair()
-            stack.enter_context(ours).settimeout(ANSWER_S)
+            stack.enter_context(ours).settimeout(TIMEOUT_S)
             with theirs:
                 process = _launch(binary, folder, theirs.fileno())
             stack.callback(process.wait)
@@ -169,22 +169,22 @@ UNCOMPILED = [
 ]
 
 
-def test_no_sanitizer_finds_fault_with_a_harness_at_work(tmp_path: Path, start: Start) -> None:
+def test_no_sanitizer_reports_an_error_in_a_harness_at_work(tmp_path: Path, start: Start) -> None:
     harness = start(sanitized(tmp_path / "harness", SOURCES))
     order = MIXED * 2
     random.Random(1).shuffle(order)
     for due, job in order:
-        answer = harness.ask(protocol.encode(job))
-        assert ({str(test.verdict) for test in answer.tests}, answer.error) == ({due}, None), job.files
+        result = harness.run(protocol.encode(job))
+        assert ({str(test.verdict) for test in result.tests}, result.error) == ({due}, None), job.files
     for job in UNCOMPILED:
-        answer = harness.ask(protocol.encode(job))
-        assert answer.error is None
-        assert answer.compile
-        assert answer.compile.verdict != "accepted"
-    assert harness.ask(struct.pack("<I", 0)).error is None
-    assert harness.ask(struct.pack("<II", 4, 99)).error
-    assert harness.ask(protocol.encode(replace(JOB, execute=["not-installed"]))).error
-    assert harness.ends() == (0, "")
+        result = harness.run(protocol.encode(job))
+        assert result.error is None
+        assert result.compile
+        assert result.compile.verdict != "accepted"
+    assert harness.run(struct.pack("<I", 0)).error is None
+    assert harness.run(struct.pack("<II", 4, 99)).error
+    assert harness.run(protocol.encode(replace(JOB, execute=["not-installed"]))).error
+    assert harness.finish() == (0, "")
 
 
 def framed(body: bytes) -> bytes:
@@ -233,7 +233,7 @@ def samples(rng: random.Random) -> list[bytes]:
     return bodies
 
 
-def test_no_frame_leads_the_parser_or_the_comparison_astray(tmp_path: Path) -> None:
+def test_no_frame_crashes_the_parser_or_the_comparison(tmp_path: Path) -> None:
     rng = random.Random(2)
     bodies = samples(rng)
     streams = [framed(body) for body in bodies] * 100
@@ -254,18 +254,18 @@ def test_no_frame_leads_the_parser_or_the_comparison_astray(tmp_path: Path) -> N
 TRUE = replace(JOB, files={"snippet": b""}, execute=["/bin/true"], tests=[(b"", b"")])
 
 
-def test_malformed_frames_are_answered_and_good_ones_after_them_too(start: Start) -> None:
+def test_malformed_frames_get_an_error_and_valid_ones_after_them_a_result(start: Start) -> None:
     rng = random.Random(3)
     harness = start(harness_path())
     good = bytes(protocol.encode(TRUE)[4:])
     errors = 0
     for _ in range(1000):
-        errors += harness.ask(framed(mutated(rng, good))).error is not None
+        errors += harness.run(framed(mutated(rng, good))).error is not None
         if rng.randrange(20) == 0:
-            answer = harness.ask(protocol.encode(JOB))
-            assert (answer.error, [str(test.verdict) for test in answer.tests]) == (None, ["accepted"])
+            result = harness.run(protocol.encode(JOB))
+            assert (result.error, [str(test.verdict) for test in result.tests]) == (None, ["accepted"])
     assert errors > 500
-    assert harness.ends() == (0, "")
+    assert harness.finish() == (0, "")
 
 
 @pytest.mark.parametrize(
@@ -281,8 +281,8 @@ def test_malformed_frames_are_answered_and_good_ones_after_them_too(start: Start
     ],
     ids=["nothing", "a byte", "too large", "the largest", "announced, not sent", "all but a byte", "the head"],
 )
-def test_what_is_no_frame_ends_the_harness_in_order(start: Start, sent: bytes) -> None:
+def test_bytes_that_are_no_frame_end_the_harness_in_order(start: Start, sent: bytes) -> None:
     harness = start(harness_path())
-    assert harness.ask(protocol.encode(JOB)).tests[0].verdict == "accepted"
+    assert harness.run(protocol.encode(JOB)).tests[0].verdict == "accepted"
     harness.connection.sendall(sent)
-    assert harness.ends() == (0, "")
+    assert harness.finish() == (0, "")

@@ -12,8 +12,8 @@ import yaml
 from agnostics.cli import call
 from agnostics.plugins.manager import load_plugins
 from agnostics.sandbox.docker_client import connect
-from agnostics.sandbox.doctor import missing_tools
 from agnostics.sandbox.images.language_image import built_image
+from agnostics.sandbox.toolchain import missing_tools
 from agnostics.testing.contract import CASES, CONTRACT, contract_cases
 from agnostics.testing.languages import check_language
 from agnostics.types.language import Language

@@ -1,4 +1,4 @@
-"""Base images out of a registry that answers: one of the test's own, on this machine."""
+"""Base images from a registry: the test's own, on this machine."""
 
 from __future__ import annotations
 

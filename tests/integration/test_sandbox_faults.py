@@ -1,4 +1,4 @@
-"""What breaks around a program is never held against it: each request is answered, here or elsewhere."""
+"""Faults of the sandbox never count against a program: each request gets a result, from another slot if need be."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_a_program_whose_harnesses_are_all_killed_is_a_sandbox_error(
     assert own.verify(languages["lua"], NAP % 1, TASK).accepted
 
 
-def test_closing_answers_everyone_who_waits(own: Verifier, languages: dict[str, Language]) -> None:
+def test_closing_fails_every_waiting_request(own: Verifier, languages: dict[str, Language]) -> None:
     waiting = [own.submit(languages["lua"], NAP % 2_000_000, TASK) for _ in range(5)]
     own.close()
     for future in waiting:

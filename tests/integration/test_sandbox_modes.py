@@ -1,4 +1,4 @@
-"""Choosing a mode, and the modes for those who are not root or want no walls."""
+"""The choice of a mode, bubblewrap mode without root, and process mode."""
 
 from __future__ import annotations
 
@@ -22,9 +22,7 @@ TASK = Task(id="t", tests=(Test(input="41", output="42"),) * 2, limits=LimitOver
 
 
 def test_auto_prefers_docker_where_an_engine_answers() -> None:
-    backend = choose_backend("auto")
-    assert backend.mode == "docker"
-    backend.close()
+    assert choose_backend("auto").name == "docker"
 
 
 def test_an_unknown_mode_is_refused_with_the_nearest_name() -> None:
@@ -45,8 +43,8 @@ def test_process_mode_works_when_asked_for_and_warns(
 
 ORDINARY = """
 import os, sys
+from agnostics.sandbox.backends import bubblewrap_slots  # which an ordinary user may not be able to read
 from agnostics.types.language import Language
-from agnostics.sandbox import bubblewrap
 from agnostics.types.task import LimitOverrides, Task, Test
 from agnostics.verify import Verifier
 os.setgid(65534), os.setuid(65534)

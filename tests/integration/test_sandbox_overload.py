@@ -37,7 +37,7 @@ def times(verification: Verification) -> list[float]:
     return [float(text) for text in verification.tests[0].stdout.split()]
 
 
-def test_who_ran_out_of_time_without_computing_is_run_again_alone(mode: str, languages: dict[str, Language]) -> None:
+def test_a_timeout_without_processor_time_is_retried_alone(mode: str, languages: dict[str, Language]) -> None:
     with Verifier(mode, 4) as verifier:
         workers = [verifier.submit(languages["c"], WORKER, ANY) for _ in range(10)]
         sleeper = verifier.submit(languages["c"], SLEEPER, ANY).result(timeout=120)
@@ -49,16 +49,18 @@ def test_who_ran_out_of_time_without_computing_is_run_again_alone(mode: str, lan
     assert not [one for one in map(times, done) if one[0] < begun + 0.5 and one[1] > begun]
 
 
-def test_who_computed_for_the_whole_limit_is_not_run_again(mode: str, languages: dict[str, Language]) -> None:
+def test_a_timeout_with_the_whole_limit_of_processor_time_is_not_retried(
+    mode: str, languages: dict[str, Language]
+) -> None:
     with Verifier(mode, 1) as verifier:
         done = verifier.verify(languages["lua"], "while true do end", ANY)
     assert (done.verdict, done.attempts) == ("time_limit", 1)
 
 
-def test_work_that_keeps_coming_is_held_back_for_a_suspect_at_last(
+def test_work_that_keeps_coming_is_held_back_for_a_retry_at_last(
     languages: dict[str, Language], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agnostics.sandbox.timeout_retry.PATIENCE_S", 0.5)
+    monkeypatch.setattr("agnostics.sandbox.timeout_retry.DRAIN_TIMEOUT_S", 0.5)
     with Verifier("bubblewrap", 1) as verifier:
         sleeper = verifier.submit(languages["c"], SLEEPER, ANY)
         behind = [verifier.submit(languages["c"], WORKER, ANY) for _ in range(40)]

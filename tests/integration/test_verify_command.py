@@ -85,7 +85,7 @@ def test_a_line_that_is_no_json_object_has_no_id(lua: str, line: str) -> None:
     assert [answer["id"] for answer in answers if "verdict" in answer] == [1]
 
 
-def test_a_completion_is_searched_for_its_program(lua: str) -> None:
+def test_the_program_is_extracted_from_a_completion(lua: str) -> None:
     lines = [
         {"id": 1, "language": lua, "completion": f"So:\n```lua\n{RIGHT}\n```\n", "tests": TESTS},
         {"id": 2, "language": lua, "completion": "I cannot.", "tests": TESTS},
@@ -110,7 +110,7 @@ def test_every_test_runs_unless_told_to_stop(lua: str) -> None:
     }
 
 
-def test_what_is_cut_says_so(lua: str) -> None:
+def test_outputs_that_were_cut_are_marked(lua: str) -> None:
     _, (answer,) = verify(
         [{"id": 1, "language": lua, "program": "io.write(('x'):rep(9000))", "tests": [{"input": "", "output": "y"}]}]
     )
@@ -118,7 +118,7 @@ def test_what_is_cut_says_so(lua: str) -> None:
     assert len(answer["tests"][0]["stdout"]) == 4096
 
 
-def test_an_answer_comes_while_the_stream_is_still_open(lua: str) -> None:
+def test_a_reply_comes_while_the_stream_is_still_open(lua: str) -> None:
     with subprocess.Popen([*AGN], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as stream:
         assert stream.stdin
         assert stream.stdout

@@ -1,11 +1,11 @@
-"""Comparison of outputs, on bytes: what is right, and what only looks right."""
+"""Comparison of outputs as bytes: correct outputs, and outputs that only look correct."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
-from agnostics.sandbox.job_codec import Judged, checker_job
+from agnostics.sandbox.job_codec import CheckerInput, checker_job
 from agnostics.types.errors import UsageError
 from agnostics.types.language import Language
 from agnostics.types.task import Checker, Comparison, Task, Test
@@ -56,23 +56,23 @@ def lua(languages: dict[str, Language]) -> Language:
     return languages["lua"]
 
 
-def judged(verifier: Verifier, lua: Language, mode: Any, expected: str, actual: str) -> str:
+def verdict(verifier: Verifier, lua: Language, mode: Any, expected: str, actual: str) -> str:
     task = Task(id="t", tests=(Test(input=actual, output=expected),), compare=Comparison(mode=mode))
     return verifier.verify(lua, ECHO, task).verdict
 
 
 @pytest.mark.parametrize(("mode_of_comparison", "expected", "actual"), RIGHT)
-def test_what_is_right_is_accepted(
+def test_correct_outputs_are_accepted(
     verifier: Verifier, lua: Language, mode_of_comparison: str, expected: str, actual: str
 ) -> None:
-    assert judged(verifier, lua, mode_of_comparison, expected, actual) == "accepted"
+    assert verdict(verifier, lua, mode_of_comparison, expected, actual) == "accepted"
 
 
 @pytest.mark.parametrize(("mode_of_comparison", "expected", "actual"), WRONG)
-def test_what_only_looks_right_is_not(
+def test_outputs_that_only_look_correct_are_not(
     verifier: Verifier, lua: Language, mode_of_comparison: str, expected: str, actual: str
 ) -> None:
-    assert judged(verifier, lua, mode_of_comparison, expected, actual) == "wrong_answer"
+    assert verdict(verifier, lua, mode_of_comparison, expected, actual) == "wrong_answer"
 
 
 def test_tolerances_are_the_tasks(verifier: Verifier, lua: Language) -> None:
@@ -113,11 +113,11 @@ def test_a_checker_decides_each_test(verifier: Verifier, lua: Language) -> None:
     assert [t.verdict for t in result.tests] == ["wrong_answer", "skipped"]
 
 
-@pytest.mark.parametrize("at_once", [1, 8, 1 << 20])
-def test_a_checker_judges_what_ended_well_however_many_it_takes_at_once(
-    verifier: Verifier, lua: Language, at_once: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("batch_bytes", [1, 8, 1 << 20])
+def test_a_checker_checks_every_successful_run_whatever_its_batch_size(
+    verifier: Verifier, lua: Language, batch_bytes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agnostics.verify.CHECKED_BYTES", at_once)
+    monkeypatch.setattr("agnostics.verify.CHECKER_BATCH_BYTES", batch_bytes)
     task = checked(CHECK_SORTED, ("3 1 2", "3"), ("crash", "0"), ("1 2", "2"), ("2 1", "2"), ("1", "9"))
     program = "local s = io.read('*a') if s == 'crash' then error() end io.write(s == '3 1 2' and '1 2 3' or s)"
     every = verifier.verify(lua, program, task, stop_on_failure=False)
@@ -135,7 +135,7 @@ def test_a_checker_judges_what_ended_well_however_many_it_takes_at_once(
 
 def test_a_checker_is_compiled_once_for_all_outputs() -> None:
     language = Language(name="c", prompt="", filename="c.c", compile="cc -o c c.c", execute="./c")
-    outputs = [Judged(b"in", b"out", b"expected")] * 3
+    outputs = [CheckerInput(b"in", b"out", b"expected")] * 3
     job = checker_job(language, Checker(language="c", program=""), outputs, stop_on_failure=True)
     assert (job.compile, len(job.tests)) == (["cc", "-o", "c", "c.c"], 3)
 

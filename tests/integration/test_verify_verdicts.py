@@ -1,4 +1,4 @@
-"""Every verdict, in Lua and Fortran, in both modes; and what a verification says beside."""
+"""Every verdict, in Lua and Fortran, in both modes; and the other fields of a verification."""
 
 from __future__ import annotations
 
@@ -106,13 +106,15 @@ def test_a_signal_is_reported(verifier: Verifier, languages: dict[str, Language]
     assert (test.verdict, test.signal, test.exit_code) == ("runtime_error", 11, None)
 
 
-def test_outputs_are_cut_for_storage_and_judged_whole(verifier: Verifier, languages: dict[str, Language]) -> None:
+def test_outputs_are_cut_for_storage_and_compared_whole(verifier: Verifier, languages: dict[str, Language]) -> None:
     task = Task(id="t", tests=(Test(input="", output="x" * 50_000 + "\nend"),))
     (test,) = verifier.verify(languages["lua"], "print(('x'):rep(50000)) print('end')", task).tests
     assert (test.verdict, len(test.stdout), test.truncated) == ("accepted", 4096, True)
 
 
-def test_limits_are_of_compiling_and_of_each_test_apart(verifier: Verifier, languages: dict[str, Language]) -> None:
+def test_limits_apply_to_compiling_and_to_each_test_separately(
+    verifier: Verifier, languages: dict[str, Language]
+) -> None:
     nap = "local ffi = require('ffi') ffi.cdef('int usleep(unsigned);') ffi.C.usleep(300000) print(1)"
     task = Task(id="t", tests=(Test(input="", output="1"),) * 4, limits=LimitOverrides(run_s=1.0))
     assert verifier.verify(languages["lua"], nap, task).verdict == Verdict.ACCEPTED

@@ -1,4 +1,4 @@
-"""`agn doctor`: what is here, what each lack means and the command that mends it."""
+"""`agn doctor`: the requirements found on this machine, and for each missing one its consequence and its remedy."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ import click
 from agnostics.cli.output import print_json, print_table
 from agnostics.plugins.manager import load_plugins
 from agnostics.sandbox.doctor import Finding, limit_findings, sandbox_findings, toolchain_findings
+from agnostics.sandbox.modes import AUTO, builtin_backends, candidates
 from agnostics.types.errors import AgnosticsError
 
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 def command(as_json: bool) -> int:
-    """Say what is here, what is missing and how to mend it; exit status 3 where no program can be run safely."""
-    sandboxes = sandbox_findings()
+    """Say what is here, what is missing and how to mend it; exit status 3 if no program can be run safely."""
+    backends = builtin_backends()
+    sandboxes = sandbox_findings(backends.values())
     findings = [
         *sandboxes,
         *limit_findings(),
@@ -28,7 +30,8 @@ def command(as_json: bool) -> int:
         *_training(),
         *_store(),
     ]
-    mode = next((finding.name for finding in sandboxes if finding.found), None)
+    working = {finding.name for finding in sandboxes if finding.found}
+    mode = next((backend.name for backend in candidates(AUTO, backends) if backend.name in working), None)
     if as_json:
         print_json({"sandbox": mode, "findings": [asdict(finding) for finding in findings]})
     else:
@@ -71,10 +74,10 @@ def _version(name: str) -> str | None:
 def _gpu() -> str | None:
     query = ["nvidia-smi", "--query-gpu=name,memory.total", "--format=csv,noheader"]
     try:
-        answer = subprocess.run(query, check=True, capture_output=True, text=True, timeout=20)
+        devices = subprocess.run(query, check=True, capture_output=True, text=True, timeout=20)
     except (OSError, subprocess.SubprocessError):
         return None
-    return "; ".join(answer.stdout.strip().splitlines()) or None
+    return "; ".join(devices.stdout.strip().splitlines()) or None
 
 
 def _store() -> list[Finding]:

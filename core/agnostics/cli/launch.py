@@ -23,13 +23,13 @@ def command(address: str, arguments: tuple[str, ...], ranks: int) -> int:
     ADDRESS is `auto` for the cluster that this machine is part of, or HOST:PORT of a Ray client server. Every node
     needs agnostics installed, and what the command names: models, data, and the folder of runs.
     """
-    from agnostics.sandbox.factory import CLUSTER
+    from agnostics.sandbox.modes import RAY_PREFIX
     from agnostics.train.launch import launch
 
-    host = address.removeprefix(CLUSTER)
+    host = address.removeprefix(RAY_PREFIX)
     with stdout_kept() as results:
 
         def said(stream: Stream, line: str) -> None:
             (results if stream == "stdout" else sys.stderr).write(line)
 
-        return launch("auto" if host == "auto" else CLUSTER + host, ranks, arguments, said)
+        return launch("auto" if host == "auto" else RAY_PREFIX + host, ranks, arguments, said)

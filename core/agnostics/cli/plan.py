@@ -11,7 +11,7 @@ import click
 
 from agnostics.cli.output import print_json, print_table
 from agnostics.plugins.manager import PluginManager
-from agnostics.types.errors import AgnosticsError, MissingRequirement, unknown
+from agnostics.types.errors import AgnosticsError, MissingRequirement
 from agnostics.types.language import Language
 
 if TYPE_CHECKING:
@@ -88,25 +88,20 @@ def _report(config: RunConfig, plugins: PluginManager) -> Report:
 
 
 def _sandbox(config: RunConfig, language: Language) -> tuple[str | None, AgnosticsError | None]:
-    """The mode that programs will run in, and what it lacks for them. A cluster is not asked."""
-    from agnostics.sandbox.doctor import sandbox_findings
-    from agnostics.sandbox.factory import CLUSTER
-    from agnostics.sandbox.modes import HINTS, MODES
+    """The sandbox backend of the run, and what it lacks for programs of `language`. A cluster is not checked."""
+    from agnostics.sandbox.modes import AUTO, RAY_PREFIX, choose_backend
     from agnostics.sandbox.toolchain import require_toolchain
 
-    if config.sandbox.startswith(CLUSTER):
+    if config.sandbox.startswith(RAY_PREFIX):
         return config.sandbox, None
-    if config.sandbox not in MODES:
-        raise unknown("sandbox", config.sandbox, HINTS)
-    here = [finding.name for finding in sandbox_findings() if finding.found]
-    mode = next(iter(here), None) if config.sandbox == "auto" else config.sandbox
-    if mode not in (*here, "process"):
-        return mode, MissingRequirement(f"the sandbox mode {config.sandbox!r} does not work here; run: agn doctor")
-    if mode != "docker":
-        try:
+    mode = None if config.sandbox == AUTO else config.sandbox
+    try:
+        backend = choose_backend(config.sandbox)
+        mode = backend.name
+        if backend.uses_host_toolchains:
             require_toolchain(language)
-        except MissingRequirement as error:
-            return mode, error
+    except MissingRequirement as error:
+        return mode, error
     return mode, None
 
 

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from agnostics.types.verification import Verification
     from agnostics.verify import Verifier
 
-Answer: TypeAlias = "Malformed | tuple[Any, Future[Verification]]"
+Reply: TypeAlias = "Malformed | tuple[Any, Future[Verification]]"
 IN_FLIGHT_PER_SLOT = 128
-"""Lines read and not yet answered, at most."""
+"""The most lines that are read and not yet replied to."""
 
 
 @click.command(name="verify")
@@ -31,89 +31,89 @@ IN_FLIGHT_PER_SLOT = 128
 @click.option("--sandbox", default="auto", show_default=True, help="auto, docker, bubblewrap, process or ray://…")
 @click.option("--slots", type=click.IntRange(min=1), help="Programs that run at once; one per processor if not given.")
 def command(file: BinaryIO, sandbox: str, slots: int | None) -> int:
-    """Verify a stream of programs: one JSON object per line in, one per line out, as each is decided."""
+    """Verify a stream of programs: one JSON object per line in, one per line out, as soon as each is verified."""
     from agnostics.verify import Verifier
 
     plugins = load_plugins()
     with stdout_kept() as results, Verifier(sandbox, slots, languages=plugins.languages()) as verifier:
-        answers = Answers(results, IN_FLIGHT_PER_SLOT * verifier.slots)
-        with answers:
+        replies = ReplyWriter(results, IN_FLIGHT_PER_SLOT * verifier.slots)
+        with replies:
             for line in file:
                 if line.strip():
-                    answers.expect()
-                    _begin(line, verifier, plugins.language, answers)
-    return 0 if answers.all_well else 1
+                    replies.reserve()
+                    _submit(line, verifier, plugins.language, replies)
+    return 0 if replies.all_valid else 1
 
 
-def _begin(line: bytes, verifier: Verifier, language: Callable[[str], Language], answers: Answers) -> None:
-    """Start on one line; its answer comes when it is decided."""
+def _submit(line: bytes, verifier: Verifier, find_language: Callable[[str], Language], replies: ReplyWriter) -> None:
+    """Submit the program of one line; its reply is written once it is verified."""
     request = parse(line)
     if isinstance(request, Malformed):
-        answers.put(request)
+        replies.put(request)
         return
     try:
-        spoken = language(request.language)
-        program = request.program_in(spoken)
-        future = verifier.submit(spoken, program, request.task(), stop_on_failure=request.stop_on_failure)
+        language = find_language(request.language)
+        program = request.program_in(language)
+        future = verifier.submit(language, program, request.task(), stop_on_failure=request.stop_on_failure)
     except AgnosticsError as error:
-        answers.put(Malformed(request.id, str(error)))
+        replies.put(Malformed(request.id, str(error)))
     else:
-        future.add_done_callback(lambda done: answers.put((request.id, done)))
+        future.add_done_callback(lambda done: replies.put((request.id, done)))
 
 
-class Answers:
-    """Writes answers as they come, on a thread of its own: reading, running and writing overlap.
+class ReplyWriter:
+    """Writes replies on a thread of its own, so that reading, running and writing overlap.
 
-    A context manager: leaving it waits for every answer that is expected. At most `bound` are, so that a stream of any
+    A context manager: its end waits for all reserved replies. At most `bound` are reserved, so that a stream of any
     length takes no more memory than a short one.
     """
 
     def __init__(self, output: TextIO, bound: int) -> None:
-        self.all_well = True
+        self.all_valid = True
         self._output, self._bound = output, bound
-        self._room = threading.BoundedSemaphore(bound)
-        self._decided: SimpleQueue[Answer | None] = SimpleQueue()
+        self._unreserved = threading.BoundedSemaphore(bound)
+        self._queue: SimpleQueue[Reply | None] = SimpleQueue()
         self._failure: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, name="agnostics-answers", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="agnostics-replies", daemon=True)
 
-    def __enter__(self) -> Answers:
+    def __enter__(self) -> ReplyWriter:
         self._thread.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
         if kind is None:
             for _ in range(self._bound):
-                self._room.acquire()
-        self._decided.put(None)
+                self._unreserved.acquire()
+        self._queue.put(None)
         self._thread.join(timeout=60)
         if kind is None and self._failure:
             raise self._failure
 
-    def expect(self) -> None:
-        """Make room for one more answer; raises what went wrong with writing, if something did."""
-        self._room.acquire()
+    def reserve(self) -> None:
+        """Block until one more reply may be outstanding. Raises the error of the writer, if it had one."""
+        self._unreserved.acquire()
         if self._failure:
             raise self._failure
 
-    def put(self, answer: Answer) -> None:
-        """Have an answer written."""
-        self._decided.put(answer)
+    def put(self, reply: Reply) -> None:
+        """Queue a reply."""
+        self._queue.put(reply)
 
     def _run(self) -> None:
-        while (answer := self._decided.get()) is not None:
+        while (reply := self._queue.get()) is not None:
             try:
-                self._write_one(answer)
+                self._write(reply)
             except (OSError, ValueError) as error:
                 self._failure = error
-            self._room.release()
+            self._unreserved.release()
 
-    def _write_one(self, answer: Answer) -> None:
+    def _write(self, reply: Reply) -> None:
         if self._failure:
             return
-        line = malformed_line(answer) if isinstance(answer, Malformed) else self._line(*answer)
-        self.all_well = self.all_well and "verdict" in line
+        line = malformed_line(reply) if isinstance(reply, Malformed) else self._line(*reply)
+        self.all_valid = self.all_valid and "verdict" in line
         self._output.write(json.dumps(line, ensure_ascii=True) + "\n")
-        if self._decided.empty():
+        if self._queue.empty():
             self._output.flush()
 
     def _line(self, request_id: Any, done: Future[Verification]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Annotated, Any, Self
 
+from msgspec.structs import asdict
 from pydantic import Field, ValidationError, model_validator
 
 from agnostics.types.errors import UsageError, unknown
@@ -14,7 +15,7 @@ from agnostics.types.task import Comparison, Frozen, LimitOverrides, Task, Test
 from agnostics.types.verification import CompileResult, TestResult, Verification
 
 
-class Request(Frozen):
+class VerifyRequest(Frozen):
     """One line of input: a program, or the completion that holds it, and the tests."""
 
     id: Any = None
@@ -33,7 +34,7 @@ class Request(Frozen):
         return self
 
     def program_in(self, language: Language) -> str | None:
-        """The program: as given, or taken out of the completion."""
+        """The program as given, or extracted from the completion."""
         return self.program if self.completion is None else language.program_in(self.completion)
 
     def task(self) -> Task:
@@ -43,14 +44,14 @@ class Request(Frozen):
 
 @dataclass(frozen=True)
 class Malformed:
-    """A line that is no request, with its id where it has one, and why."""
+    """A line that is no request: its id, if it has one, and the error."""
 
     id: Any
     error: str
 
 
-def parse(line: bytes) -> Request | Malformed:
-    """The request on a line."""
+def parse(line: bytes) -> VerifyRequest | Malformed:
+    """The request on a line, or the reason why it is none."""
     try:
         data = json.loads(line)
     except ValueError as error:
@@ -58,18 +59,18 @@ def parse(line: bytes) -> Request | Malformed:
     if not isinstance(data, dict):
         return Malformed(None, "expected a JSON object")
     try:
-        return Request.model_validate(data)
+        return VerifyRequest.model_validate(data)
     except ValidationError as error:
-        return Malformed(data.get("id"), _complaint(error))
+        return Malformed(data.get("id"), _error_text(error))
 
 
 def malformed_line(malformed: Malformed) -> dict[str, Any]:
-    """The answer to a line that is no request."""
+    """The reply to a line that is no request."""
     return {"id": malformed.id, "error": malformed.error}
 
 
 def verified_line(request_id: Any, verification: Verification) -> dict[str, Any]:
-    """The answer to a request."""
+    """The reply to a request."""
     line: dict[str, Any] = {
         "id": request_id,
         "verdict": verification.verdict,
@@ -88,7 +89,7 @@ def verified_line(request_id: Any, verification: Verification) -> dict[str, Any]
 
 
 def _test(test: TestResult) -> dict[str, Any]:
-    found = test.difference
+    difference = test.difference
     line: dict[str, Any] = {
         "verdict": test.verdict,
         "wall_ms": test.wall_ms,
@@ -98,8 +99,7 @@ def _test(test: TestResult) -> dict[str, Any]:
         "signal": test.signal,
         "stdout": test.stdout,
         "stderr": test.stderr,
-        "difference": found
-        and {"index": found.index, "offset": found.offset, "expected": found.expected, "actual": found.actual},
+        "difference": difference and asdict(difference),
     }
     return {**line, "truncated": True} if test.truncated else line
 
@@ -117,18 +117,18 @@ def _compile(result: CompileResult) -> dict[str, Any]:
     return {**line, "truncated": True} if result.truncated else line
 
 
-def _complaint(error: ValidationError) -> str:
+def _error_text(error: ValidationError) -> str:
     first = error.errors()[0]
-    place = ".".join(str(part) for part in first["loc"])
+    path = ".".join(str(part) for part in first["loc"])
     if first["type"] == "missing":
-        return f"the key {place!r} is missing"
+        return f"the key {path!r} is missing"
     if first["type"] == "extra_forbidden":
-        return str(_unknown_key(place))
-    return f"{place}: {first['msg']}" if place else first["msg"].removeprefix("Value error, ")
+        return str(_unknown_key(path))
+    return f"{path}: {first['msg']}" if path else first["msg"].removeprefix("Value error, ")
 
 
-def _unknown_key(place: str) -> UsageError:
-    parts: dict[str, type[Frozen]] = {"limits": LimitOverrides, "compare": Comparison, "tests": Test}
-    head, _, _ = place.partition(".")
-    model = parts.get(head, Request) if "." in place else Request
-    return unknown("key", place.rpartition(".")[2], model.model_fields)
+def _unknown_key(path: str) -> UsageError:
+    models: dict[str, type[Frozen]] = {"limits": LimitOverrides, "compare": Comparison, "tests": Test}
+    head, _, _ = path.partition(".")
+    model = models.get(head, VerifyRequest) if "." in path else VerifyRequest
+    return unknown("key", path.rpartition(".")[2], model.model_fields)

@@ -1,4 +1,4 @@
-"""Control groups for slots: kernel limits on memory and processes, version 1 or 2, where this user may make them."""
+"""Control groups for slots: the kernel's limits on memory and processes, if this user may create groups (v1 or v2)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ _numbers = itertools.count()
 
 
 @dataclass(frozen=True)
-class Parents:
-    """The folders under which a slot's groups are made: one for each controller in version 1, the same in version 2."""
+class ParentGroups:
+    """The parent folders of slots' groups: one for each controller in version 1, the same in version 2.
+
+    A controller that this process may not use is None.
+    """
 
     version: int
     memory: Path | None
@@ -22,17 +25,17 @@ class Parents:
 
 
 class SlotGroup:
-    """The groups of one slot. Entered by writing to `entrances`; removed by `close`, once empty."""
+    """The groups of one slot. A process joins by writing to `procs_files`; `close` removes them once they are empty."""
 
-    def __init__(self, parents: Parents) -> None:
+    def __init__(self, parents: ParentGroups) -> None:
         self._version = parents.version
         name = f"agnostics-{os.getpid()}-{next(_numbers)}"
-        self.memory = _make(parents.memory, name)
-        self._pids = _make(parents.pids, name)
+        self.memory = _create(parents.memory, name)
+        self._pids = _create(parents.pids, name)
 
     @property
-    def entrances(self) -> list[Path]:
-        """The files that a process writes itself into."""
+    def procs_files(self) -> list[Path]:
+        """The files into which a process that joins writes its id."""
         return [folder / "cgroup.procs" for folder in self._folders()]
 
     @property
@@ -40,16 +43,16 @@ class SlotGroup:
         return ("memory",) * (self.memory is None) + ("processes",) * (self._pids is None)
 
     def set_limits(self, memory_mb: int, processes: int) -> None:
-        """Set the limits, in MiB and processes; swap is off."""
+        """Set the limits on memory (MiB, without swap) and on the number of processes."""
         if self._pids:
             (self._pids / "pids.max").write_text(str(processes))
         if self.memory and self._version == 1:
-            _set_memory_1(self.memory, memory_mb << 20)
+            _set_memory_v1(self.memory, memory_mb << 20)
         elif self.memory:
             (self.memory / "memory.max").write_text(str(memory_mb << 20))
 
     def close(self) -> None:
-        """Remove the groups; their last processes may take a moment to go."""
+        """Remove the groups; their last processes may take a moment to end."""
         deadline = time.monotonic() + 5
         for folder in self._folders():
             while folder.exists() and time.monotonic() < deadline:
@@ -62,20 +65,20 @@ class SlotGroup:
         return list(dict.fromkeys(folder for folder in (self.memory, self._pids) if folder))
 
 
-def find_parents() -> Parents:
-    """Where this process may make groups; a controller that it may not use is None."""
+def find_parent_groups() -> ParentGroups:
+    """The groups under which this process may create groups."""
     paths = dict(_own_groups())
     mounts = _mounts()
     if "memory" in mounts:
-        memory, pids = (_usable(mounts.get(c), paths.get(c, "/")) for c in ("memory", "pids"))
-        return Parents(1, memory, pids)
+        memory, pids = (_usable_group(mounts.get(c), paths.get(c, "/")) for c in ("memory", "pids"))
+        return ParentGroups(1, memory, pids)
     root = mounts.get("")
-    parent = _delegating(root, paths.get("", "/")) if root else None
-    return Parents(2, parent, parent)
+    parent = _delegated_group(root, paths.get("", "/")) if root else None
+    return ParentGroups(2, parent, parent)
 
 
-def remove_leftovers(parents: Parents) -> None:
-    """Remove groups whose makers are dead."""
+def remove_leftovers(parents: ParentGroups) -> None:
+    """Remove the groups of dead processes."""
     for parent in {parents.memory, parents.pids} - {None}:
         assert parent is not None
         for folder in parent.glob("agnostics-*-*"):
@@ -92,42 +95,42 @@ def _own_groups() -> list[tuple[str, str]]:
 
 
 def _mounts() -> dict[str, Path]:
-    """Where each controller is mounted ("" for version 2)."""
-    found: dict[str, Path] = {}
+    """The mount point of each controller ("" for version 2)."""
+    mounts: dict[str, Path] = {}
     for line in Path("/proc/self/mountinfo").read_text().splitlines():
         before, _, after = line.partition(" - ")
-        kind, _, options = after.split(" ", 2)
-        if kind == "cgroup2":
-            found.setdefault("", Path(before.split()[4]))
-        elif kind == "cgroup":
-            found.update({c: Path(before.split()[4]) for c in options.split(",") if c in {"memory", "pids"}})
-    return found
+        filesystem, _, options = after.split(" ", 2)
+        if filesystem == "cgroup2":
+            mounts.setdefault("", Path(before.split()[4]))
+        elif filesystem == "cgroup":
+            mounts.update({c: Path(before.split()[4]) for c in options.split(",") if c in {"memory", "pids"}})
+    return mounts
 
 
-def _usable(mount: Path | None, path: str) -> Path | None:
-    """Our own group, or the root of the mount where a container hides what is above."""
+def _usable_group(mount: Path | None, path: str) -> Path | None:
+    """The group of this process; inside a container, which hides the groups above, the root of the mount."""
     candidates = [mount / path.lstrip("/"), mount] if mount else []
-    return next((folder for folder in candidates if _may_make_groups(folder)), None)
+    return next((folder for folder in candidates if _may_create_groups(folder)), None)
 
 
-def _may_make_groups(folder: Path) -> bool:
+def _may_create_groups(folder: Path) -> bool:
     return os.access(folder, os.W_OK) and os.access(folder / "cgroup.procs", os.W_OK)
 
 
-def _delegating(root: Path, path: str) -> Path | None:
-    """The nearest group from our own upwards that hands memory and pids on to its children and lets us make some."""
+def _delegated_group(root: Path, path: str) -> Path | None:
+    """The nearest group from this process's upwards that delegates memory and pids and may be written to."""
     own = root / path.lstrip("/")
     for folder in (own, *own.parents):
         with suppress(OSError):
-            handed_on = (folder / "cgroup.subtree_control").read_text().split()
-            if {"memory", "pids"} <= set(handed_on) and _may_make_groups(folder):
+            delegated = (folder / "cgroup.subtree_control").read_text().split()
+            if {"memory", "pids"} <= set(delegated) and _may_create_groups(folder):
                 return folder
         if folder == root:
             break
     return None
 
 
-def _make(parent: Path | None, name: str) -> Path | None:
+def _create(parent: Path | None, name: str) -> Path | None:
     if parent is None:
         return None
     folder = parent / name
@@ -140,8 +143,8 @@ def _make(parent: Path | None, name: str) -> Path | None:
     return folder
 
 
-def _set_memory_1(folder: Path, size: int) -> None:
-    """Version 1 wants memory and swap together never below memory alone, so the order depends on the way."""
+def _set_memory_v1(folder: Path, size: int) -> None:
+    """Version 1 never allows memory and swap together below memory alone, so the order depends on the direction."""
     names = ["memory.limit_in_bytes", "memory.memsw.limit_in_bytes"]
     if size > int((folder / names[0]).read_text()):
         names.reverse()

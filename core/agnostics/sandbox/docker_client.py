@@ -1,27 +1,39 @@
-"""The container engine: Docker, or Podman through DOCKER_HOST."""
+"""The client of the container engine: Docker, or Podman through DOCKER_HOST."""
 
 from __future__ import annotations
+
+from contextlib import closing
 
 import docker
 from docker import DockerClient
 from docker.errors import DockerException
+from requests.exceptions import RequestException
 
 from agnostics.types.errors import MissingRequirement
+from agnostics.util.text import first_line
 
-ANSWER_S = 120
-"""How long the engine may take to answer one request."""
+REQUEST_TIMEOUT_S = 120
 
 
-def connect() -> DockerClient:
-    """A client of the engine that answers here. Raises MissingRequirement where none does."""
+def connect(timeout_s: int = REQUEST_TIMEOUT_S) -> DockerClient:
+    """A client whose requests wait at most `timeout_s`. Raises MissingRequirement if no engine answers."""
     try:
-        return docker.from_env(timeout=ANSWER_S, max_pool_size=32)
+        return docker.from_env(timeout=timeout_s, max_pool_size=32)
     except DockerException as error:
-        raise MissingRequirement(
-            f"no container engine answers ({_first_line(error)}); "
-            "start one (`systemctl start docker`), point DOCKER_HOST to it, or use --sandbox bubblewrap"
-        ) from error
+        raise _no_engine(error) from error
 
 
-def _first_line(error: Exception) -> str:
-    return next(iter(str(error).splitlines()), type(error).__name__)
+def engine_version(timeout_s: int) -> str:
+    """The version of the engine. Raises MissingRequirement if none answers within `timeout_s`."""
+    with closing(connect(timeout_s)) as client:
+        try:
+            return str(client.version()["Version"])
+        except (DockerException, RequestException) as error:
+            raise _no_engine(error) from error
+
+
+def _no_engine(error: Exception) -> MissingRequirement:
+    return MissingRequirement(
+        f"no container engine answers ({first_line(error)}); "
+        "start one (`systemctl start docker`), point DOCKER_HOST to it, or use --sandbox bubblewrap"
+    )

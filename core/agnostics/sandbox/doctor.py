@@ -1,22 +1,21 @@
-"""What this machine can isolate and run: container engine, bubblewrap, cgroups, toolchains."""
+"""Findings about this machine's isolation: sandbox backends, cgroups and toolchains."""
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from agnostics.sandbox.cgroups import find_parents
+from agnostics.sandbox.backend import SandboxBackend
+from agnostics.sandbox.cgroups import find_parent_groups
+from agnostics.sandbox.toolchain import TOOLCHAIN_PATH, install_hint, missing_tools
+from agnostics.types.errors import MissingRequirement
 from agnostics.types.language import Language
-
-TOOLCHAIN_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that may be here. `found` says what is; where it is None, `means` and `mend` say what that costs."""
+    """One requirement. `found` describes it; if it is None, `means` is the consequence and `mend` the remedy."""
 
     name: str
     found: str | None
@@ -24,27 +23,14 @@ class Finding:
     mend: str
 
 
-def sandbox_findings() -> list[Finding]:
-    """The isolation modes that work here."""
-    return [
-        Finding(
-            "docker",
-            _docker_version(),
-            "no container engine answers, so programs cannot run in `docker` mode",
-            "apt-get install docker.io, then start the daemon (or set DOCKER_HOST)",
-        ),
-        Finding(
-            "bubblewrap",
-            _bubblewrap_version(),
-            "bwrap is missing or may not make namespaces, so programs cannot run in `bubblewrap` mode",
-            "apt-get install bubblewrap",
-        ),
-    ]
+def sandbox_findings(backends: Iterable[SandboxBackend]) -> list[Finding]:
+    """One finding for each backend."""
+    return [_backend(backend) for backend in backends]
 
 
 def limit_findings() -> list[Finding]:
-    """Whether `bubblewrap` mode can have the kernel enforce memory and process limits for each slot."""
-    parents = find_parents()
+    """One finding for each limit that the kernel can enforce per slot in `bubblewrap` mode."""
+    parents = find_parent_groups()
     means = "in `bubblewrap` mode the harness watches this limit instead of the kernel, and verifications say so"
     mend = "run as root, or in a delegated group: systemd-run --user --scope -p Delegate=yes agn ..."
     return [
@@ -54,52 +40,24 @@ def limit_findings() -> list[Finding]:
 
 
 def toolchain_findings(languages: Iterable[Language]) -> list[Finding]:
-    """Whether each language's compiler and interpreter are on this machine (`docker` mode brings its own)."""
+    """One finding for each language's compiler and interpreter on this machine; `docker` mode needs none of them."""
     return [_toolchain(language) for language in languages]
 
 
-def missing_tools(language: Language) -> list[str]:
-    """The commands of `language` that are not installed on this machine."""
-    return [name for name in language.tools() if shutil.which(name, path=TOOLCHAIN_PATH) is None]
-
-
-def install_hint(language: Language) -> str:
-    """What brings the toolchain of `language` onto this machine, or does without."""
-    if isinstance(language.install, str):
-        return language.install
-    return "install it, or use --sandbox docker, whose image brings it"
+def _backend(backend: SandboxBackend) -> Finding:
+    means = f"programs cannot run in `{backend.name}` mode ({backend.description})"
+    try:
+        return Finding(backend.name, backend.check(), means, "")
+    except MissingRequirement as error:
+        return Finding(backend.name, None, means, str(error))
 
 
 def _toolchain(language: Language) -> Finding:
     missing, tools = missing_tools(language), language.tools()
-    here = shutil.which(tools[0], path=TOOLCHAIN_PATH) if tools else "comes with its pack"
+    path = shutil.which(tools[0], path=TOOLCHAIN_PATH) if tools else "comes with its pack"
     return Finding(
         f"toolchain {language.name}",
-        None if missing else here,
+        None if missing else path,
         f"{', '.join(missing)} is not on this machine, so {language.name} runs in `docker` mode only",
         install_hint(language),
     )
-
-
-def _docker_version() -> str | None:
-    import docker
-    from docker.errors import DockerException
-
-    try:
-        client = docker.from_env(timeout=5)
-        try:
-            return f"engine {client.version()['Version']}"
-        finally:
-            client.close()
-    except (DockerException, OSError):
-        return None
-
-
-def _bubblewrap_version() -> str | None:
-    probe = ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "true"]
-    try:
-        subprocess.run(probe, check=True, capture_output=True, timeout=10)
-        version = subprocess.run(["bwrap", "--version"], check=True, capture_output=True, text=True, timeout=10)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return version.stdout.strip() + (", as root" if os.geteuid() == 0 else "")

@@ -1,28 +1,27 @@
-"""From what `--sandbox` says to a pool: on this machine, or across the nodes of a cluster."""
+"""The pool for a `--sandbox` value: on this machine, or on the nodes of a Ray cluster."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agnostics.sandbox.modes import choose_backend
+from agnostics.sandbox.modes import AUTO, RAY_PREFIX, Backends, candidates, choose_backend
 from agnostics.sandbox.pool import Pool
 
 if TYPE_CHECKING:
     from agnostics.sandbox.ray.pool import ClusterPool
 
-CLUSTER = "ray://"
 
+def open_pool(sandbox: str = AUTO, slots: int | None = None, backends: Backends | None = None) -> Pool | ClusterPool:
+    """A pool: `auto` or the name of a backend for this machine, `ray://ADDRESS[/NAME]` for a cluster.
 
-def open_pool(sandbox: str = "auto", slots: int | None = None) -> Pool | ClusterPool:
-    """A pool: `auto`, `docker`, `bubblewrap` or `process` on this machine; or `ray://ADDRESS[/MODE]`.
-
-    ADDRESS is `auto` for the cluster that this machine is part of, or HOST:PORT of a Ray client server; MODE is what
-    each node uses, `auto` if not given. Raises UsageError for an unknown mode and MissingRequirement where it does not
-    work here.
+    ADDRESS is `auto` for the cluster that this machine is part of, or HOST:PORT of a Ray client server; NAME is the
+    backend on the nodes, `auto` by default. `backends` are the built-in ones by default. Raises UsageError for an
+    unknown name and MissingRequirement if the backend does not work here.
     """
-    if not sandbox.startswith(CLUSTER):
-        return Pool(choose_backend(sandbox), slots)
+    if not sandbox.startswith(RAY_PREFIX):
+        return Pool(choose_backend(sandbox, backends), slots)
     from agnostics.sandbox.ray.pool import ClusterPool
 
-    host, _, mode = sandbox.removeprefix(CLUSTER).partition("/")
-    return ClusterPool("auto" if host == "auto" else CLUSTER + host, mode or "auto", slots)
+    host, _, name = sandbox.removeprefix(RAY_PREFIX).partition("/")
+    address = AUTO if host == AUTO else RAY_PREFIX + host
+    return ClusterPool(address, candidates(name or AUTO, backends), slots)

@@ -1,4 +1,4 @@
-"""Where the harness is: a static binary, built with the wheel for this processor."""
+"""The path of the harness: a static binary for this processor, built with the wheel."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from agnostics.types.errors import MissingRequirement
 
 
 def harness_path() -> Path:
-    """The harness. Raises MissingRequirement where it was not built."""
+    """The path of the harness. Raises MissingRequirement if it was not built."""
     path = Path(__file__).parent / "bin" / f"harness-{platform.machine()}"
     if not path.exists():
         raise MissingRequirement(f"harness is missing ({path}); run: pip install --force-reinstall agnostics")

@@ -1,4 +1,4 @@
-"""From tasks to jobs for a harness, and from what it answers to results."""
+"""Conversion of tasks to jobs for a harness, and of its results to test and compile results."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
-from agnostics.sandbox.protocol import Job, Mode, Outcome
+from agnostics.sandbox.protocol import Job, Mode, RunResult
 from agnostics.types.language import Language
 from agnostics.types.task import Checker, Limits, Task
 from agnostics.types.verification import CompileResult, TestResult, Verdict
 
 KEEP_BYTES = 4096
-"""How much of each output a result holds."""
+"""The size to which a result cuts each output."""
 COMPILE_MB = 512
-"""What a compiler may use (MiB), where its program's own limit is not higher."""
-_LOCALE = {"LANG": "C.UTF-8"}
-_CHECK = 'read -r n; exec "$@" "input.$n" "output.$n" "expected.$n"'
-"""A checker's run: standard input says which output it is to judge."""
+"""The memory limit of compilers (MiB), unless their program's own limit is higher."""
+_ENVIRONMENT = {"LANG": "C.UTF-8"}
+_RUN_CHECKER = 'read -r n; exec "$@" "input.$n" "output.$n" "expected.$n"'
+"""The command of a checker; its standard input is the number of the test whose output it checks."""
 _COMPILER_STOPPED = {
     Verdict.TIME_LIMIT: "the compiler was stopped at its time limit",
     Verdict.MEMORY_LIMIT: "the compiler was stopped at its memory limit",
-    Verdict.OUTPUT_LIMIT: "the compiler was stopped because it said too much",
+    Verdict.OUTPUT_LIMIT: "the compiler was stopped at its output limit",
 }
 
 
-def encoded(text: str) -> bytes:
-    """The bytes of a text. Surrogates that stand for bytes that are not UTF-8 become these again; others stay."""
+def to_bytes(text: str) -> bytes:
+    """The bytes of a text. Surrogates that stand for bytes outside UTF-8 become these bytes again; others stay."""
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -34,17 +34,17 @@ def encoded(text: str) -> bytes:
 
 
 def job_for(language: Language, program: str, task: Task, *, stop_on_failure: bool) -> Job:
-    """The job of running `program` against `task`. Where a checker decides, the outputs come back whole."""
+    """The job that runs `program` against `task`. If the task has a checker, the outputs are returned whole."""
     limits = language.limits_for(task)
     compare = task.compare
-    checked = compare.checker is not None
-    return _job(
+    has_checker = compare.checker is not None
+    return _build_job(
         language,
-        {**language.support_files(), language.filename: encoded(program)},
+        {**language.support_files(), language.filename: to_bytes(program)},
         limits,
-        tests=[(encoded(test.input), b"" if checked else encoded(test.output)) for test in task.tests],
-        compare=_mode(compare.mode),
-        keep_bytes=max(KEEP_BYTES, limits.output_bytes) if checked else KEEP_BYTES,
+        tests=[(to_bytes(test.input), b"" if has_checker else to_bytes(test.output)) for test in task.tests],
+        compare=_compare_mode(compare.mode),
+        keep_bytes=max(KEEP_BYTES, limits.output_bytes) if has_checker else KEEP_BYTES,
         absolute=compare.absolute,
         relative=compare.relative,
         stop_on_failure=stop_on_failure,
@@ -52,33 +52,33 @@ def job_for(language: Language, program: str, task: Task, *, stop_on_failure: bo
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """What a checker is given of a test that a program ended well."""
+class CheckerInput:
+    """The files that a checker reads for one test: its input, the program's output and the expected output."""
 
-    given: bytes
+    input: bytes
     output: bytes
     expected: bytes
 
     @property
     def size(self) -> int:
-        """In bytes."""
-        return len(self.given) + len(self.output) + len(self.expected)
+        """The size of all three in bytes."""
+        return len(self.input) + len(self.output) + len(self.expected)
 
 
-def checker_job(language: Language, checker: Checker, tests: Sequence[Judged], *, stop_on_failure: bool) -> Job:
-    """The job of compiling a checker once and running it on each of `tests`: `execute INPUT OUTPUT EXPECTED`."""
-    files = {**language.support_files(), **{name: encoded(text) for name, text in checker.files.items()}}
-    files[language.filename] = encoded(checker.program)
+def checker_job(language: Language, checker: Checker, tests: Sequence[CheckerInput], *, stop_on_failure: bool) -> Job:
+    """The job that compiles a checker once and runs it on each of `tests`: `execute INPUT OUTPUT EXPECTED`."""
+    files = {**language.support_files(), **{name: to_bytes(text) for name, text in checker.files.items()}}
+    files[language.filename] = to_bytes(checker.program)
     for number, test in enumerate(tests):
-        parts = {"input": test.given, "output": test.output, "expected": test.expected}
+        parts = {"input": test.input, "output": test.output, "expected": test.expected}
         files |= {f"{name}.{number}": data for name, data in parts.items()}
     limits = language.with_startup(checker.limits.over(language.limits.over(Limits())))
     numbers = [(f"{number}\n".encode(), b"") for number in range(len(tests))]
-    job = _job(language, files, limits, tests=numbers, compare="nothing", stop_on_failure=stop_on_failure)
-    return replace(job, execute=["/bin/sh", "-c", _CHECK, "check", *job.execute])
+    job = _build_job(language, files, limits, tests=numbers, compare="nothing", stop_on_failure=stop_on_failure)
+    return replace(job, execute=["/bin/sh", "-c", _RUN_CHECKER, "check", *job.execute])
 
 
-def _job(
+def _build_job(
     language: Language,
     files: dict[str, bytes],
     limits: Limits,
@@ -94,7 +94,7 @@ def _job(
         files=files,
         compile=language.compile_argv(),
         execute=language.execute_argv(),
-        environment={**_LOCALE, **language.environment},
+        environment={**_ENVIRONMENT, **language.environment},
         tests=tests,
         run_s=limits.run_s,
         compile_s=limits.compile_s,
@@ -110,38 +110,38 @@ def _job(
     )
 
 
-def _mode(mode: str) -> Mode:
+def _compare_mode(mode: str) -> Mode:
     return next((known for known in get_args(Mode) if known == mode), "nothing")
 
 
-def result_of(outcome: Outcome) -> TestResult:
-    """The result of one test."""
-    stdout, stderr = outcome.stdout[:KEEP_BYTES], outcome.stderr[:KEEP_BYTES]
+def test_result(run: RunResult) -> TestResult:
+    """The result of one test from that of its run."""
+    stdout, stderr = run.stdout[:KEEP_BYTES], run.stderr[:KEEP_BYTES]
     return TestResult(
-        verdict=outcome.verdict,
-        wall_ms=outcome.wall_ms,
-        cpu_ms=outcome.cpu_ms,
-        peak_mb=outcome.peak_mb,
-        exit_code=outcome.exit_code,
-        signal=outcome.signal,
+        verdict=run.verdict,
+        wall_ms=run.wall_ms,
+        cpu_ms=run.cpu_ms,
+        peak_mb=run.peak_mb,
+        exit_code=run.exit_code,
+        signal=run.signal,
         stdout=stdout.decode(errors="replace"),
         stderr=stderr.decode(errors="replace"),
-        truncated=outcome.truncated or len(stdout) < len(outcome.stdout),
-        difference=outcome.difference,
+        truncated=run.truncated or len(stdout) < len(run.stdout),
+        difference=run.difference,
     )
 
 
-def compile_result(outcome: Outcome) -> CompileResult:
-    """The result of compiling; a compiler that was stopped is said to have been."""
-    log = outcome.stdout.decode(errors="replace")
-    stopped = _COMPILER_STOPPED.get(outcome.verdict)
+def compile_result(run: RunResult) -> CompileResult:
+    """The result of compiling; its message names the limit at which the compiler was stopped, if it was."""
+    log = run.stdout.decode(errors="replace")
+    stopped = _COMPILER_STOPPED.get(run.verdict)
     return CompileResult(
-        ok=outcome.verdict is Verdict.ACCEPTED,
-        wall_ms=outcome.wall_ms,
-        cpu_ms=outcome.cpu_ms,
-        peak_mb=outcome.peak_mb,
-        exit_code=outcome.exit_code,
-        signal=outcome.signal,
+        ok=run.verdict is Verdict.ACCEPTED,
+        wall_ms=run.wall_ms,
+        cpu_ms=run.cpu_ms,
+        peak_mb=run.peak_mb,
+        exit_code=run.exit_code,
+        signal=run.signal,
         message=f"{stopped}\n{log}".rstrip("\n") if stopped else log,
-        truncated=outcome.truncated,
+        truncated=run.truncated,
     )

@@ -1,51 +1,55 @@
-"""Choosing an isolation mode: the best that works here, or the one asked for; never a weaker one in silence."""
+"""The choice of a sandbox backend: the one asked for by name, or the first of `auto` that works on this machine."""
 
 from __future__ import annotations
 
-import logging
+from collections.abc import Mapping, Sequence
 
-from agnostics.sandbox.backend import Backend
+from agnostics.sandbox.backend import SandboxBackend
+from agnostics.sandbox.backends import BUILTIN_BACKENDS
 from agnostics.types.errors import MissingRequirement, unknown
 
-log = logging.getLogger("agnostics")
+Backends = Mapping[str, SandboxBackend]
+"""Sandbox backends by name."""
+AUTO = "auto"
+RAY_PREFIX = "ray://"
+"""The beginning of a `--sandbox` value that means the nodes of a Ray cluster."""
 
-MODES = ("auto", "docker", "bubblewrap", "process")
-HINTS = (*MODES, "ray://auto")
+
+def builtin_backends() -> Backends:
+    """The backends that Agnostics brings, by name."""
+    return {backend.name: backend for backend in BUILTIN_BACKENDS}
 
 
-def choose_backend(mode: str = "auto") -> Backend:
-    """The backend of `mode`; with `auto` docker where an engine answers, else bubblewrap.
+def choose_backend(name: str = AUTO, backends: Backends | None = None) -> SandboxBackend:
+    """The backend called `name`, or the first of `auto` that works here; never another one in silence.
 
-    Raises UsageError for an unknown mode and MissingRequirement where the mode does not work here.
+    `backends` are the built-in ones by default. Raises UsageError for an unknown name and MissingRequirement if the
+    backend does not work here.
     """
-    if mode not in MODES:
-        raise unknown("sandbox", mode, HINTS)
-    if mode == "auto":
-        return _best()
-    if mode == "process":
-        log.warning("sandbox mode `process`: programs run with resource limits only, and see this machine's files")
-    return _make(mode)
+    return first_working(candidates(name, backends))
 
 
-def _best() -> Backend:
-    reasons = []
-    for mode in ("docker", "bubblewrap"):
+def candidates(name: str, backends: Backends | None = None) -> list[SandboxBackend]:
+    """The backend called `name`, or those of `auto` in the order of their priority. Raises UsageError if unknown."""
+    backends = builtin_backends() if backends is None else backends
+    if name == AUTO:
+        ranked = [(-backend.priority, name) for name, backend in backends.items() if backend.priority is not None]
+        return [backends[name] for _, name in sorted(ranked)]
+    if name not in backends:
+        raise unknown("sandbox", name, (AUTO, *backends, f"{RAY_PREFIX}auto"))
+    return [backends[name]]
+
+
+def first_working(backends: Sequence[SandboxBackend]) -> SandboxBackend:
+    """The first backend that works here. Raises MissingRequirement with the reason of each if none does."""
+    errors = list[MissingRequirement]()
+    for backend in backends:
         try:
-            return _make(mode)
+            backend.check()
         except MissingRequirement as error:
-            reasons.append(str(error))
-    raise MissingRequirement(f"no sandbox works here: {'; or '.join(reasons)}")
-
-
-def _make(mode: str) -> Backend:
-    if mode == "docker":
-        from agnostics.sandbox.backends.docker import DockerBackend
-
-        return DockerBackend()
-    if mode == "bubblewrap":
-        from agnostics.sandbox.backends.bubblewrap import BubblewrapBackend
-
-        return BubblewrapBackend()
-    from agnostics.sandbox.backends.process import ProcessBackend
-
-    return ProcessBackend()
+            errors.append(error)
+        else:
+            return backend
+    if len(errors) == 1:
+        raise errors[0]
+    raise MissingRequirement(f"no sandbox works here: {'; or '.join(map(str, errors)) or 'there is none for `auto`'}")

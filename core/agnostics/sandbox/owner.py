@@ -1,4 +1,4 @@
-"""Who owns a container: a process named so that its death can be told, however its number is reused."""
+"""The owner of a container: a process, identified so that a reused process id is not taken for it."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ import os
 from pathlib import Path
 
 
-def current_owner() -> dict[str, str]:
-    """The labels that say that a container belongs to this process."""
+def owner_labels() -> dict[str, str]:
+    """The labels of a container that belongs to this process."""
     pid = os.getpid()
-    return {"agnostics.scope": _scope(), "agnostics.pid": str(pid), "agnostics.started": _started(pid)}
+    return {"agnostics.scope": _scope(), "agnostics.pid": str(pid), "agnostics.started": _start_time(pid)}
 
 
-def has_died(labels: dict[str, str]) -> bool:
-    """Whether the owner that `labels` name is known to be dead; False where it lives elsewhere, or cannot be seen."""
+def is_dead(labels: dict[str, str]) -> bool:
+    """True if the owner named by `labels` is dead; False if it lives, or runs out of sight of this process."""
     if labels.get("agnostics.scope") != _scope():
         return False
-    return _started(int(labels["agnostics.pid"])) != labels["agnostics.started"]
+    return _start_time(int(labels["agnostics.pid"])) != labels["agnostics.started"]
 
 
 def _scope() -> str:
-    """Where process numbers mean the same: this boot of this machine, and this pid namespace."""
+    """The scope of process ids: this boot of this machine, and this pid namespace."""
     return f"{Path('/proc/sys/kernel/random/boot_id').read_text().strip()}/{Path('/proc/self/ns/pid').readlink()}"
 
 
-def _started(pid: int) -> str:
-    """When process `pid` started, in clock ticks since boot; empty where there is none."""
+def _start_time(pid: int) -> str:
+    """The start time of process `pid` in clock ticks since boot; empty if there is no such process."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:

@@ -1,6 +1,6 @@
-"""What travels between a pool and a harness: jobs and answers, as length-prefixed little-endian frames.
+"""The protocol between a pool and a harness: jobs and their results, as length-prefixed little-endian frames.
 
-The other end is `harness/frames.c`. Byte strings are a u32 length and the bytes; texts end in NUL beside.
+The harness's side is `harness/frames.c`. A byte string is a u32 length and the bytes; a text has a final NUL besides.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from agnostics.types.verification import Difference, Verdict
 
 VERSION = 1
 MAX_FRAME = 1 << 28
-"""The largest frame, in bytes, that a harness takes: a program with all its tests."""
+"""The largest frame, in bytes, that a harness accepts: a program with all its tests."""
 
 Mode = Literal["tokens", "lines", "exact", "floats", "nothing"]
 MODES: tuple[Mode, ...] = ("tokens", "lines", "exact", "floats", "nothing")
-"""How outputs are compared; `nothing` compares nothing and brings them home."""
+"""The comparisons of outputs; with `nothing` the harness only returns them."""
 
 _VERDICTS = tuple(Verdict)
-_HEAD = struct.Struct("<11I2d")
+_JOB_HEADER = struct.Struct("<11I2d")
 _U32 = struct.Struct("<I")
-_OUTCOME = struct.Struct("<BBii3Q")
-_PLACE = struct.Struct("<2Q")
+_RUN_RESULT = struct.Struct("<BBii3Q")
+_POSITION = struct.Struct("<2Q")
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One program and all its tests. `files` are what the work folder holds at the start, the program first.
+    """One program and its tests, (input, expected output) each. `files` go into the work folder, the program first.
 
-    Memory is in MiB; `keep_bytes` of each output come back. `compile` is None where nothing is compiled.
+    Memory is in MiB; the first `keep_bytes` of each output are returned. `compile` is None if nothing is compiled.
     """
 
     files: Mapping[str, bytes]
@@ -55,8 +55,8 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What one run of a compiler or a program did; exit code and signal are None where there is none."""
+class RunResult:
+    """The result of one run of a compiler or a program; exit code and signal are None if there is none."""
 
     verdict: Verdict
     exit_code: int | None
@@ -71,22 +71,22 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What became of a job: `error` where the sandbox failed, else the outcomes."""
+class JobResult:
+    """The result of a job: `error` if the sandbox failed, else those of compiling and of the tests."""
 
     error: str | None = None
-    compile: Outcome | None = None
-    tests: list[Outcome] = field(default_factory=list)
+    compile: RunResult | None = None
+    tests: list[RunResult] = field(default_factory=list)
     attempts: int = 1
     unenforced: tuple[str, ...] = ()
     sandbox: str = ""
-    """The isolation mode that it ran in."""
+    """The name of the sandbox backend that ran it."""
 
 
 def encode(job: Job) -> bytearray:
-    """The frame of a job. Raises AgnosticsError when it is larger than a harness takes."""
+    """The frame of a job. Raises AgnosticsError if it is larger than a harness accepts."""
     body = bytearray(_U32.size)
-    body += _HEAD.pack(
+    body += _JOB_HEADER.pack(
         VERSION,
         MODES.index(job.compare),
         job.stop_on_failure,
@@ -107,8 +107,8 @@ def encode(job: Job) -> bytearray:
     for texts in (job.compile or [], job.execute, [f"{k}={v}" for k, v in job.environment.items()]):
         body += _texts(texts)
     body += _U32.pack(len(job.tests))
-    for given, expected in job.tests:
-        body += _bytes(given)
+    for stdin, expected in job.tests:
+        body += _bytes(stdin)
         body += _bytes(expected)
     size = len(body) - _U32.size
     if size > MAX_FRAME:
@@ -117,52 +117,52 @@ def encode(job: Job) -> bytearray:
     return body
 
 
-def limit_data(frame: bytearray, megabytes: int) -> None:
-    """Write into an encoded job that programs get at most this much private memory (RLIMIT_DATA); 0: no such limit."""
+def set_data_limit(frame: bytearray, megabytes: int) -> None:
+    """Set the limit on private memory (RLIMIT_DATA, in MiB) in an encoded job; 0 for no such limit."""
     _U32.pack_into(frame, 8 * _U32.size, megabytes)
 
 
-def decode(frame: bytes | bytearray) -> Answer:
-    """The answer in the body of a frame."""
+def decode(frame: bytes | bytearray) -> JobResult:
+    """The result in the body of a frame. Raises struct.error or IndexError if the frame is malformed."""
     reader = _Reader(frame)
     if error := reader.take_bytes():
-        return Answer(error=error.decode(errors="replace"))
-    compiled = reader.take_outcome() if reader.take(1)[0] else None
-    return Answer(None, compiled, [reader.take_outcome() for _ in range(reader.take_u32())])
+        return JobResult(error=error.decode(errors="replace"))
+    compiled = reader.take_run_result() if reader.take(1)[0] else None
+    return JobResult(None, compiled, [reader.take_run_result() for _ in range(reader.take_u32())])
 
 
-def split(buffer: bytearray) -> Iterable[bytes]:
-    """Take the whole frames off the front of what was received."""
+def split_frames(buffer: bytearray) -> Iterable[bytes]:
+    """Remove the complete frames from the front of a receive buffer and yield their bodies."""
     while len(buffer) >= _U32.size and len(buffer) >= (end := _U32.size + _U32.unpack_from(buffer)[0]):
         body = bytes(memoryview(buffer)[_U32.size : end])
         del buffer[:end]
         yield body
 
 
-def greet(connection: socket.socket, timeout_s: float) -> None:
-    """Ask a harness for a sign of life. Raises OSError when none comes in time."""
+def handshake(connection: socket.socket, timeout_s: float) -> None:
+    """Send a harness an empty frame and await the reply. Raises OSError if there is none in time."""
     connection.settimeout(timeout_s)
     connection.sendall(_U32.pack(0))
-    expected = _U32.size + _U32.size
-    while expected > 0:
-        got = connection.recv(expected)
-        if not got:
+    missing = _U32.size + _U32.size
+    while missing > 0:
+        data = connection.recv(missing)
+        if not data:
             raise ConnectionResetError("the harness ended at its start")
-        expected -= len(got)
+        missing -= len(data)
 
 
 class _Reader:
-    """Takes values off the front of a frame. Raises struct.error or IndexError where it ends too soon."""
+    """Reads the values of a frame in order. Raises struct.error or IndexError if it ends too soon."""
 
     def __init__(self, frame: bytes | bytearray) -> None:
         self._frame = frame
-        self._at = 0
+        self._offset = 0
 
     def take(self, size: int) -> bytes:
-        data = bytes(self._frame[self._at : self._at + size])
+        data = bytes(self._frame[self._offset : self._offset + size])
         if len(data) != size:
-            raise IndexError("the answer ends too soon")
-        self._at += size
+            raise IndexError("the result ends too soon")
+        self._offset += size
         return data
 
     def take_u32(self) -> int:
@@ -172,11 +172,11 @@ class _Reader:
     def take_bytes(self) -> bytes:
         return self.take(self.take_u32())
 
-    def take_outcome(self) -> Outcome:
-        verdict, cut, code, signal, wall, cpu, peak = _OUTCOME.unpack(self.take(_OUTCOME.size))
+    def take_run_result(self) -> RunResult:
+        verdict, truncated, code, signal, wall, cpu, peak = _RUN_RESULT.unpack(self.take(_RUN_RESULT.size))
         stdout, stderr = self.take_bytes(), self.take_bytes()
         difference = self._take_difference() if self.take(1)[0] else None
-        return Outcome(
+        return RunResult(
             _VERDICTS[verdict],
             None if code < 0 else code,
             None if signal < 0 else signal,
@@ -185,12 +185,12 @@ class _Reader:
             round(peak / 1024, 2),
             stdout,
             stderr,
-            bool(cut),
+            bool(truncated),
             difference,
         )
 
     def _take_difference(self) -> Difference:
-        index, offset = _PLACE.unpack(self.take(_PLACE.size))
+        index, offset = _POSITION.unpack(self.take(_POSITION.size))
         expected, actual = (self.take_bytes().decode(errors="replace") for _ in range(2))
         return Difference(index, offset, expected, actual)
 
@@ -206,7 +206,7 @@ def _bytes(data: bytes) -> bytes:
 def _text(text: str) -> bytes:
     data = text.encode("utf-8", "surrogateescape")
     if b"\0" in data:
-        raise AgnosticsError(f"a NUL stands in {text!r}, which is to be a file name, argument or variable")
+        raise AgnosticsError(f"{text!r} holds a NUL, so it cannot be a file name, argument or variable")
     return _bytes(data + b"\0")
 
 

@@ -1,159 +1,107 @@
-"""One slot as the pool sees it: what was sent to its harness, what has come back, and what it is good for."""
+"""The pool's view of one slot: the jobs in flight, the bytes to send and received, and the deadline of its harness."""
 
 from __future__ import annotations
 
 import time
 from collections import deque
 from collections.abc import Iterable
-from concurrent.futures import Future
-from dataclasses import dataclass, field
 
 from agnostics.sandbox.backend import Slot
-from agnostics.sandbox.protocol import Answer, Job, encode, limit_data, split
-from agnostics.types.language import Language
+from agnostics.sandbox.protocol import set_data_limit, split_frames
+from agnostics.sandbox.queued_job import QueuedJob
 
-LEAST_DEPTH, MOST_DEPTH = 2, 32
-"""Jobs in a harness's hands: one runs while the next wait in its socket."""
-IN_HAND_S = 0.05
-"""Short jobs are handed out ahead for about this long, so that the pool's thread need not wake for each."""
-PROGRAMS = 2000
-"""Programs after which a slot is replaced by a fresh one."""
-WATCHDOG_EXTRA_S = 30.0
-_BEHIND_LIMIT = 10
-"""A run may take this many times its limit, and a second, on a busy machine (harness/run.c)."""
-_OWN_MB = 32
-
-
-@dataclass(eq=False)
-class Ticket:
-    """A job on its way through the pool."""
-
-    language: Language
-    job: Job
-    future: Future[Answer]
-    frame: bytearray = field(init=False)
-    key: str = field(init=False)
-    """What a slot must be made for to take this job."""
-    limits: tuple[int, int] = field(init=False)
-    """The slot's memory (MiB), with room for the streams, and its processes: what program and compiler need."""
-    attempts: int = 0
-    alone: bool = False
-    """Whether it is to run while nothing else does (suspects.py)."""
-
-    def __post_init__(self) -> None:
-        self.frame = encode(self.job)
-        self.key = slot_key(self.language)
-        self.limits = _slot_limits(self.job, len(self.frame))
-        self.future.set_running_or_notify_cancel()
-
-    @property
-    def patience_s(self) -> float:
-        """How long the harness may take before it is taken for dead."""
-        runs = [self.job.run_s] * len(self.job.tests) + ([self.job.compile_s] if self.job.compile else [])
-        return sum(_BEHIND_LIMIT * limit_s + 1 for limit_s in runs) + WATCHDOG_EXTRA_S
-
-    def data_limit_mb(self, unenforced: tuple[str, ...]) -> int:
-        """RLIMIT_DATA for the program, where the slot has no memory limit of its own; 0: none.
-
-        Twice what the harness then watches, because an allocation that fails looks like any other error of the program.
-        """
-        return 2 * self.job.memory_mb if "memory" in unenforced else 0
-
-
-def slot_key(language: Language) -> str:
-    """Languages with the same key can share slots."""
-    return f"{language.name}\n{language.container.base_image}\n{language.image_instructions()}"
-
-
-def _slot_limits(job: Job, frame_bytes: int) -> tuple[int, int]:
-    compiles = job.compile is not None
-    streams_mb = (2 * frame_bytes + 2 * job.output_bytes) >> 20
-    room_mb = _OWN_MB + -(-streams_mb // 32) * 32
-    memory_mb = max(job.memory_mb, job.compile_mb) if compiles else job.memory_mb
-    return memory_mb + room_mb, max(job.processes, 64) if compiles else job.processes
+MIN_PIPELINE_DEPTH, MAX_PIPELINE_DEPTH = 2, 32
+"""Bounds on the jobs in flight: one runs while the next wait in the harness's socket."""
+PIPELINE_S = 0.05
+"""Short jobs are sent ahead for about this long, so that the pool's thread need not wake for each."""
+MAX_JOBS_PER_SLOT = 2000
+"""The number of jobs after which a slot is replaced by a new one."""
 
 
 class Worker:
-    """A running slot with its tickets in hand, in order; the first is being worked on."""
+    """A running slot with its jobs in flight, oldest first; the harness runs the oldest."""
 
     def __init__(self, key: str, slot: Slot) -> None:
         self.key = key
         self.slot = slot
-        self.tickets: deque[Ticket] = deque()
+        self.in_flight: deque[QueuedJob] = deque()
         self.limits: tuple[int, int] | None = None
-        self.adjusting = False
-        self.leaving = False
-        self.programs = 0
+        self.setting_limits = False
+        self.draining = False
+        """True once it gets no further job; it is closed when it is idle."""
         self.deadline = float("inf")
-        self.pace_s = IN_HAND_S
-        self._begun = 0.0
-        self._out = bytearray()
-        self._in = bytearray()
+        self._jobs_sent = 0
+        self._mean_job_s = PIPELINE_S
+        self._job_started = 0.0
+        self._send_buffer = bytearray()
+        self._receive_buffer = bytearray()
         slot.connection.setblocking(False)
 
     @property
     def idle(self) -> bool:
-        return not self.tickets and not self.adjusting
+        return not self.in_flight and not self.setting_limits
 
     @property
-    def worn(self) -> bool:
-        return self.programs >= PROGRAMS
+    def retired(self) -> bool:
+        """True once it gets no further job."""
+        return self.draining or self._jobs_sent >= MAX_JOBS_PER_SLOT
 
     @property
-    def has_room(self) -> bool:
-        return len(self.tickets) < self.depth and not (self.adjusting or self.leaving or self.worn)
+    def can_accept(self) -> bool:
+        """True if it takes a further job now."""
+        return len(self.in_flight) < self.pipeline_depth and not (self.setting_limits or self.retired)
 
     @property
-    def depth(self) -> int:
-        """How many jobs it may hold at once."""
-        return max(LEAST_DEPTH, min(MOST_DEPTH, int(IN_HAND_S / self.pace_s)))
+    def pipeline_depth(self) -> int:
+        """The number of jobs that may be in flight."""
+        return max(MIN_PIPELINE_DEPTH, min(MAX_PIPELINE_DEPTH, int(PIPELINE_S / self._mean_job_s)))
 
     @property
-    def busy_s(self) -> float:
-        """About how long it will be busy with the jobs in hand, the one that runs left out."""
-        return (len(self.tickets) - 1) * self.pace_s
+    def backlog_s(self) -> float:
+        """The expected time of the jobs in flight, without the one that runs."""
+        return (len(self.in_flight) - 1) * self._mean_job_s
 
     @property
-    def sending(self) -> bool:
-        return bool(self._out)
+    def has_unsent(self) -> bool:
+        return bool(self._send_buffer)
 
-    def give(self, ticket: Ticket) -> None:
-        """Put a ticket into the harness's hands."""
-        limit_data(ticket.frame, ticket.data_limit_mb(self.slot.unenforced))
-        self._out += ticket.frame
-        self.tickets.append(ticket)
-        self.programs += 1
-        if len(self.tickets) == 1:
-            self._watch_first()
+    def submit(self, job: QueuedJob) -> None:
+        """Send a job to the harness. Raises OSError if the harness is gone."""
+        set_data_limit(job.frame, job.data_limit_mb(self.slot.unenforced))
+        self._send_buffer += job.frame
+        self.in_flight.append(job)
+        self._jobs_sent += 1
+        if len(self.in_flight) == 1:
+            self._start_watchdog()
         self.send()
 
     def send(self) -> None:
-        """Send what the socket takes. Raises OSError when the harness is gone."""
-        while self._out:
+        """Send as much as the socket takes. Raises OSError if the harness is gone."""
+        while self._send_buffer:
             try:
-                sent = self.slot.connection.send(self._out)
+                sent = self.slot.connection.send(self._send_buffer)
             except BlockingIOError:
                 return
-            del self._out[:sent]
+            del self._send_buffer[:sent]
 
     def receive(self) -> Iterable[bytes]:
-        """The answers that have arrived. Raises OSError when the harness is gone."""
+        """The frames that have arrived. Raises OSError if the harness is gone."""
         try:
             data = self.slot.connection.recv(1 << 18)
         except BlockingIOError:
             return ()
         if not data:
             raise ConnectionResetError("the harness closed its connection")
-        self._in += data
-        return list(split(self._in))
+        self._receive_buffer += data
+        return list(split_frames(self._receive_buffer))
 
-    def take_first(self) -> Ticket:
-        """The ticket that an answer belongs to: the oldest."""
-        ticket = self.tickets.popleft()
-        self.pace_s += (time.monotonic() - self._begun - self.pace_s) / 8
-        self._watch_first()
-        return ticket
+    def pop_finished(self) -> QueuedJob:
+        """Remove the job that a result belongs to, the oldest in flight."""
+        job = self.in_flight.popleft()
+        self._mean_job_s += (time.monotonic() - self._job_started - self._mean_job_s) / 8
+        self._start_watchdog()
+        return job
 
-    def _watch_first(self) -> None:
-        self._begun = time.monotonic()
-        self.deadline = self._begun + self.tickets[0].patience_s if self.tickets else float("inf")
+    def _start_watchdog(self) -> None:
+        self._job_started = time.monotonic()
+        self.deadline = self._job_started + self.in_flight[0].watchdog_s if self.in_flight else float("inf")

@@ -14,7 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import Any, Literal
 
-from agnostics.sandbox.ray.connection import connected, what_ray_says
+from agnostics.sandbox.ray.connection import connected, ray_error_text
 from agnostics.types.errors import AgnosticsError, MissingRequirement
 
 PLACEMENT_TIMEOUT_S = 30
@@ -149,7 +149,7 @@ def _follow(ray: Any, place: Any, arguments: Sequence[str], environment: Mapping
             on_line(*result)
     except ray.exceptions.RayError as error:
         raise AgnosticsError(
-            f"rank {environment['RANK']} is lost with its node ({what_ray_says(error)}); continue with --resume RUN"
+            f"rank {environment['RANK']} is lost with its node ({ray_error_text(error)}); continue with --resume RUN"
         ) from error
     raise AgnosticsError(f"rank {environment['RANK']} ended without a status")
 

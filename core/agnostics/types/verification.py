@@ -1,7 +1,7 @@
-"""The outcome of running one program against one task.
+"""The verification of one program against one task.
 
-Structs, because thousands a second may travel to the process that stores them: they are packed without a word on what
-their parts are called. `msgspec.structs.replace` makes one that differs.
+The classes are msgspec structs, because thousands a second may travel to the process that stores them: they are packed
+as arrays, without field names. `msgspec.structs.replace` makes a changed copy.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from msgspec import Struct
 
 
 class Verdict(StrEnum):
-    """What can be said of a program; members stand in order of precedence."""
+    """The verdict on a program; members are in order of precedence."""
 
     SANDBOX_ERROR = "sandbox_error"
     NO_PROGRAM = "no_program"
@@ -31,15 +31,15 @@ PRECEDENCE = {verdict: rank for rank, verdict in enumerate(Verdict)}
 
 
 def overall(verdicts: Iterable[Verdict]) -> Verdict:
-    """The verdict of a program from those of its tests: the first in order of precedence.
+    """The verdict on a program from those of its tests: the first in order of precedence.
 
-    Raises ValueError when there is no verdict: a task with no tests is an error, never a pass.
+    Raises ValueError if there are none: a task without tests is an error, never a pass.
     """
     return min(verdicts, key=PRECEDENCE.__getitem__)
 
 
 class Difference(Struct, frozen=True, array_like=True, gc=False):
-    """Where the output first leaves the expected one: a token (or line) index, a byte offset, and what stands there."""
+    """The first difference from the expected output: its token (or line) index, byte offset, and both texts."""
 
     index: int
     offset: int
@@ -48,7 +48,7 @@ class Difference(Struct, frozen=True, array_like=True, gc=False):
 
 
 class TestResult(Struct, frozen=True, array_like=True, gc=False):
-    """What one test did. Times in milliseconds, memory in MiB; outputs are cut for storage (`truncated`)."""
+    """The result of one test. Times in milliseconds, memory in MiB; outputs are cut for storage (`truncated`)."""
 
     __test__ = False  # not a pytest class
 
@@ -65,7 +65,7 @@ class TestResult(Struct, frozen=True, array_like=True, gc=False):
 
 
 class CompileResult(Struct, frozen=True, array_like=True, gc=False):
-    """What the compiler did. `message` holds its output, cut for storage (`truncated`)."""
+    """The result of compiling. `message` is the compiler's output, cut for storage (`truncated`)."""
 
     ok: bool
     wall_ms: float
@@ -78,7 +78,7 @@ class CompileResult(Struct, frozen=True, array_like=True, gc=False):
 
 
 class Verification(Struct, frozen=True, array_like=True, gc=False):
-    """The outcome of one program against one task. `program` is None when the completion held none."""
+    """The verification of one program against one task. `program` is None if the completion contained none."""
 
     task_id: str
     language: str
@@ -92,7 +92,7 @@ class Verification(Struct, frozen=True, array_like=True, gc=False):
     unenforced: tuple[str, ...] = ()
     """The limits that this sandbox could not enforce on this machine."""
     error: str | None = None
-    """Why the sandbox failed, where the verdict is `sandbox_error`."""
+    """The reason of the failure if the verdict is `sandbox_error`."""
 
     @property
     def accepted(self) -> bool:

@@ -36,12 +36,12 @@ def build(names: tuple[str, ...], base: str | None, from_debootstrap: bool) -> i
 
 def _build(client: DockerClient, language: Language, base: str | None, from_packages: bool) -> int:
     """Make one image; the exit status. One that cannot be made does not keep the others from it."""
-    from agnostics.sandbox.images.base_image import Bases
+    from agnostics.sandbox.images.base_image import BaseImages
     from agnostics.sandbox.images.language_image import bases_of, ensure_image, rebuild_image
 
     try:
         if base or from_packages:
-            bases = Bases((base,) if base else bases_of(language).names, from_packages)
+            bases = BaseImages((base,) if base else bases_of(language).names, from_packages)
             image = rebuild_image(client, language, bases, _tell)
         else:
             image = ensure_image(client, language, _tell)

@@ -8,7 +8,9 @@ import click
 
 from agnostics.cli.output import json_option, print_json, print_table
 from agnostics.plugins.manager import load_plugins
-from agnostics.sandbox.doctor import missing_tools, sandbox_findings
+from agnostics.sandbox.doctor import sandbox_findings
+from agnostics.sandbox.modes import builtin_backends
+from agnostics.sandbox.toolchain import missing_tools
 from agnostics.types.errors import MissingRequirement
 from agnostics.types.language import Language
 
@@ -55,7 +57,7 @@ def _entries() -> list[_Entry]:
     plugins = load_plugins()
     languages = sorted(plugins.languages().values(), key=lambda language: language.name)
     images = _images(languages)
-    here = {finding.name for finding in sandbox_findings() if finding.found}
+    here = {finding.name for finding in sandbox_findings(builtin_backends().values()) if finding.found}
     modes = {one.name: _modes(one, here, built=one.name in images) for one in languages}
     versions: dict[str, str | None] = {}
     for mode in MODES:

@@ -37,7 +37,7 @@ static struct slice next_line(struct cursor *cursor) {
 
 static bool same(struct slice a, struct slice b) { return a.size == b.size && !memcmp(a.data, b.data, a.size); }
 
-/* Read a token as a decimal number, `inf` or `nan`; hexadecimal and all else is no number. */
+/* Parse a token as a decimal number, `inf` or `nan`; hexadecimal and anything else is no number. */
 static bool parse_number(struct slice token, char *text, double *value) {
     if (token.size == 0 || token.size >= FLOAT_SIZE) return false;
     memcpy(text, token.data, token.size);
@@ -62,9 +62,9 @@ static bool tokens_match(const struct job *job, struct slice expected, struct sl
     return fabs(got - wanted) <= fmax(job->absolute, job->relative * fabs(wanted));
 }
 
-/* Note where the outputs part; of long tokens the excerpt begins shortly before that. */
-static void note(struct difference *difference, uint64_t index, const struct cursor *actual_text, struct slice expected,
-                 struct slice actual) {
+/* Record the position of the first difference; the excerpts of long tokens begin shortly before it. */
+static void record_difference(struct difference *difference, uint64_t index, const struct cursor *actual_text,
+                              struct slice expected, struct slice actual) {
     size_t common = 0;
     while (common < expected.size && common < actual.size && expected.data[common] == actual.data[common]) common++;
     size_t skip = common > EXCERPT_LEAD ? common - EXCERPT_LEAD : 0;
@@ -81,7 +81,7 @@ static bool compare_tokens(const struct job *job, struct slice expected, struct 
         struct slice e = next_token(&wanted), a = next_token(&got);
         if (e.size == 0 && a.size == 0) return true;
         if (e.size > 0 && a.size > 0 && tokens_match(job, e, a)) continue;
-        note(found, index, &got, e, a);
+        record_difference(found, index, &got, e, a);
         return false;
     }
 }
@@ -96,19 +96,19 @@ static bool compare_lines(struct slice expected, struct slice actual, struct dif
     for (uint64_t index = 0; wanted.at < wanted.end || got.at < got.end; index++) {
         struct slice e = next_line(&wanted), a = next_line(&got);
         if (same(e, a)) continue;
-        note(found, index, &got, e, a);
+        record_difference(found, index, &got, e, a);
         return false;
     }
     return true;
 }
 
-/* Whether `actual` is right; where not, `found` says where it first leaves `expected`. */
+/* True if `actual` matches `expected`; if not, `found` is the first difference. */
 bool outputs_match(const struct job *job, struct slice expected, struct slice actual, struct difference *found) {
     found->found = false;
     if (job->mode == COMPARE_NOTHING || same(expected, actual)) return true;
     if (job->mode == COMPARE_LINES) return compare_lines(expected, actual, found);
     if (job->mode != COMPARE_EXACT) return compare_tokens(job, expected, actual, found);
     struct cursor got = cursor_over(actual);
-    note(found, 0, &got, expected, actual);
+    record_difference(found, 0, &got, expected, actual);
     return false;
 }

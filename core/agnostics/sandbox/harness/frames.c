@@ -1,5 +1,5 @@
 /* Frames: a little-endian u32 length, then the body. Bytes are u32 length + data; texts likewise, with a final NUL.
- * Nothing that a frame claims is believed before it is checked against what is left of it. */
+ * Every size in a frame is checked against the bytes that remain before it is used. */
 #include "harness.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { VERSION = 1, MAX_FRAME = 1 << 28, KEPT_ROOM = 1 << 20, LARGE_FRAME = 256 << 10, EXCERPT = 80 };
+enum { VERSION = 1, MAX_FRAME = 1 << 28, KEPT_BYTES = 1 << 20, LARGE_FRAME = 256 << 10, EXCERPT = 80 };
 
 static bool read_exactly(int fd, char *to, size_t size) {
     while (size > 0) {
@@ -21,29 +21,29 @@ static bool read_exactly(int fd, char *to, size_t size) {
     return true;
 }
 
-/* Room for a frame. A large one is a file in memory, whose pages can be let go of and come back when they are read. */
-static char *frame_room(size_t size) {
+/* Allocate a frame. A large one is a file in memory: its pages can be dropped, and return when they are read. */
+static char *allocate_frame(size_t size) {
     if (size <= LARGE_FRAME) return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     int fd = memfd_create("frame", MFD_CLOEXEC);
     bool sized = fd >= 0 && !ftruncate(fd, (off_t)size);
-    char *room = sized ? mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
+    char *data = sized ? mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
     if (fd >= 0) close(fd);
-    return room;
+    return data;
 }
 
-/* The next frame. False: the peer is gone, or what it sends is no frame; there is nobody to answer. */
+/* Read the next frame. False if the peer is gone or sends no frame: there is nobody to reply to. */
 bool read_frame(int connection, struct frame *frame) {
     uint32_t size;
     if (!read_exactly(connection, (char *)&size, sizeof size) || size > MAX_FRAME) return false;
     frame->size = size;
-    frame->data = frame_room(size + 1UL);
+    frame->data = allocate_frame(size + 1UL);
     if (frame->data == MAP_FAILED) return false;
     return read_exactly(connection, frame->data, size);
 }
 
-/* Be small while a program runs: of processes that are equally dear the kernel takes the largest when memory runs out,
- * and a program may make itself as dear as we are. */
-void let_go_of_frame(const struct frame *frame) {
+/* Drop the frame's pages while a program runs: when memory runs out the kernel kills the largest of the processes with
+ * the same oom_score_adj, and a program may set its own to the harness's. */
+void drop_frame_pages(const struct frame *frame) {
     if (frame->size + 1UL > LARGE_FRAME) madvise(frame->data, frame->size + 1UL, MADV_DONTNEED);
 }
 
@@ -94,25 +94,25 @@ static char *take_text(struct reader *reader) {
     return whole ? (char *)bytes.data : (char *)"";
 }
 
-/* Room for `count` things of which each takes at least `least` bytes of the frame. */
-static void *room_for(struct reader *reader, uint32_t *count, size_t least, size_t size) {
+/* Read a count and allocate an array for it; each element takes at least `least` bytes of the frame. */
+static void *take_array(struct reader *reader, uint32_t *count, size_t least, size_t size) {
     *count = take_u32(reader);
     if (*count > (size_t)(reader->end - reader->at) / least) reader->bad = true, *count = 0;
-    void *room = calloc(*count + 1UL, size);
-    if (!room) reader->bad = true, *count = 0;
-    return room;
+    void *array = calloc(*count + 1UL, size);
+    if (!array) reader->bad = true, *count = 0;
+    return array;
 }
 
 static char **take_texts(struct reader *reader) {
     uint32_t count;
-    char **texts = room_for(reader, &count, 5, sizeof *texts);
+    char **texts = take_array(reader, &count, 5, sizeof *texts);
     for (uint32_t i = 0; i < count; i++) texts[i] = take_text(reader);
     return texts;
 }
 
 static void take_files(struct reader *reader, struct job *job) {
     uint32_t count;
-    job->files = room_for(reader, &count, 9, sizeof *job->files);
+    job->files = take_array(reader, &count, 9, sizeof *job->files);
     for (uint32_t i = 0; i < count; i++) {
         job->files[i].name = take_text(reader);
         job->files[i].data = take_bytes(reader);
@@ -124,7 +124,7 @@ static void take_files(struct reader *reader, struct job *job) {
 
 static void take_tests(struct reader *reader, struct job *job) {
     uint32_t count;
-    job->tests = room_for(reader, &count, 8, sizeof *job->tests);
+    job->tests = take_array(reader, &count, 8, sizeof *job->tests);
     for (uint32_t i = 0; i < count; i++) {
         job->tests[i].input = take_bytes(reader);
         job->tests[i].expected = take_bytes(reader);
@@ -132,8 +132,8 @@ static void take_tests(struct reader *reader, struct job *job) {
     job->test_count = count;
 }
 
-/* Parse a job. The answer is NULL, or what is wrong with the frame: nothing at all ("") with an empty one, a sign of
- * life that the client may ask for. */
+/* Parse a job. Returns NULL, or the error in the frame; for an empty frame, with which a client checks that the harness
+ * replies, the error is empty. */
 const char *parse_job(const struct frame *frame, struct job *job) {
     struct reader reader = {frame->data, frame->data + frame->size, false};
     memset(job, 0, sizeof *job);
@@ -164,61 +164,61 @@ void free_job(struct job *job) {
     memset(job, 0, sizeof *job);
 }
 
-static void put(struct answer *answer, const void *data, size_t size) {
+static void put(struct result *result, const void *data, size_t size) {
     if (size == 0) return;
-    if (answer->size + size > answer->room) {
-        answer->room = 2 * (answer->size + size) + 4096;
-        answer->data = realloc(answer->data, answer->room);
-        if (!answer->data) _exit(1); /* the client sees the connection close, and runs the job elsewhere */
+    if (result->size + size > result->capacity) {
+        result->capacity = 2 * (result->size + size) + 4096;
+        result->data = realloc(result->data, result->capacity);
+        if (!result->data) _exit(1); /* the client sees the connection close, and runs the job elsewhere */
     }
-    memcpy(answer->data + answer->size, data, size);
-    answer->size += size;
+    memcpy(result->data + result->size, data, size);
+    result->size += size;
 }
 
-void put_byte(struct answer *answer, uint8_t value) { put(answer, &value, sizeof value); }
-void put_u32(struct answer *answer, uint32_t value) { put(answer, &value, sizeof value); }
-static void put_u64(struct answer *answer, uint64_t value) { put(answer, &value, sizeof value); }
+void put_byte(struct result *result, uint8_t value) { put(result, &value, sizeof value); }
+void put_u32(struct result *result, uint32_t value) { put(result, &value, sizeof value); }
+static void put_u64(struct result *result, uint64_t value) { put(result, &value, sizeof value); }
 
-static void put_bytes(struct answer *answer, struct slice bytes) {
-    put_u32(answer, (uint32_t)bytes.size);
-    put(answer, bytes.data, bytes.size);
+static void put_bytes(struct result *result, struct slice bytes) {
+    put_u32(result, (uint32_t)bytes.size);
+    put(result, bytes.data, bytes.size);
 }
 
 static struct slice excerpt(struct slice text) {
     return (struct slice){text.data ? text.data : "", text.size > EXCERPT ? EXCERPT : text.size};
 }
 
-/* Start an answer: an empty `error` where the job was done, else why it could not be. */
-void begin_answer(struct answer *answer, const char *error) {
-    if (answer->room > KEPT_ROOM) free(answer->data), answer->data = NULL, answer->room = 0;
-    answer->size = 0;
-    put_u32(answer, 0);
-    put_bytes(answer, (struct slice){error, strlen(error)});
+/* Start a result: `error` is empty if the job was run, else the reason why it could not be. */
+void begin_result(struct result *result, const char *error) {
+    if (result->capacity > KEPT_BYTES) free(result->data), result->data = NULL, result->capacity = 0;
+    result->size = 0;
+    put_u32(result, 0);
+    put_bytes(result, (struct slice){error, strlen(error)});
 }
 
-void put_outcome(struct answer *answer, const struct outcome *outcome, const struct difference *difference) {
-    put_byte(answer, (uint8_t)outcome->verdict);
-    put_byte(answer, (uint8_t)(outcome->out_cut || outcome->err_cut));
-    put_u32(answer, (uint32_t)outcome->exit_code);
-    put_u32(answer, (uint32_t)outcome->signal);
-    put_u64(answer, outcome->wall_us);
-    put_u64(answer, outcome->cpu_us);
-    put_u64(answer, outcome->peak_kb);
-    put_bytes(answer, outcome->out);
-    put_bytes(answer, outcome->err);
-    put_byte(answer, difference && difference->found);
+void put_run_result(struct result *result, const struct run_result *run, const struct difference *difference) {
+    put_byte(result, (uint8_t)run->verdict);
+    put_byte(result, (uint8_t)(run->out_cut || run->err_cut));
+    put_u32(result, (uint32_t)run->exit_code);
+    put_u32(result, (uint32_t)run->signal);
+    put_u64(result, run->wall_us);
+    put_u64(result, run->cpu_us);
+    put_u64(result, run->peak_kb);
+    put_bytes(result, run->out);
+    put_bytes(result, run->err);
+    put_byte(result, difference && difference->found);
     if (!difference || !difference->found) return;
-    put_u64(answer, difference->index);
-    put_u64(answer, difference->offset);
-    put_bytes(answer, excerpt(difference->expected));
-    put_bytes(answer, excerpt(difference->actual));
+    put_u64(result, difference->index);
+    put_u64(result, difference->offset);
+    put_bytes(result, excerpt(difference->expected));
+    put_bytes(result, excerpt(difference->actual));
 }
 
-bool send_answer(int connection, struct answer *answer) {
-    uint32_t size = (uint32_t)(answer->size - sizeof size);
-    memcpy(answer->data, &size, sizeof size);
-    for (size_t sent = 0; sent < answer->size;) {
-        ssize_t now = send(connection, answer->data + sent, answer->size - sent, MSG_NOSIGNAL);
+bool send_result(int connection, struct result *result) {
+    uint32_t size = (uint32_t)(result->size - sizeof size);
+    memcpy(result->data, &size, sizeof size);
+    for (size_t sent = 0; sent < result->size;) {
+        ssize_t now = send(connection, result->data + sent, result->size - sent, MSG_NOSIGNAL);
         if (now < 0 && errno == EINTR) continue;
         if (now < 0) return false;
         sent += (size_t)now;

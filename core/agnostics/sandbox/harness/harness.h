@@ -1,7 +1,7 @@
-/* The harness: resident in a slot, it compiles, runs and judges programs, one job at a time, and leaves nothing behind.
+/* The harness: resident in a slot, it compiles, runs and checks programs, one job at a time, and leaves nothing behind.
  *
- * It is the first process of its own pid namespace, so that one kill(-1, SIGKILL) ends whatever a program started, and
- * no signal from inside reaches it. Jobs and answers travel as length-prefixed frames (frames.c) over one connection.
+ * It is the first process of its own pid namespace, so that one kill(-1, SIGKILL) ends all processes of a program, and
+ * no signal from inside reaches it. Jobs and results travel as length-prefixed frames (frames.c) over one connection.
  */
 #ifndef HARNESS_H
 #define HARNESS_H
@@ -31,7 +31,7 @@ struct slice {
     size_t size;
 };
 
-/* frames.c: a job as it arrived; its texts point into the frame. */
+/* frames.c: a job; its texts point into the frame. */
 struct file {
     const char *name;
     struct slice data;
@@ -48,12 +48,12 @@ struct job {
     double absolute, relative;
     struct file *files; /* the program first */
     size_t file_count;
-    char **compile; /* NULL where nothing is compiled */
+    char **compile; /* empty if nothing is compiled */
     char **execute;
     char **environment;
     struct test *tests;
     size_t test_count;
-    const struct frame *frame; /* that it stands in */
+    const struct frame *frame; /* the one that holds it */
 };
 
 struct frame {
@@ -62,15 +62,15 @@ struct frame {
 };
 
 bool read_frame(int connection, struct frame *frame);
-void let_go_of_frame(const struct frame *frame);
+void drop_frame_pages(const struct frame *frame);
 void free_frame(struct frame *frame);
 const char *parse_job(const struct frame *frame, struct job *job);
 void free_job(struct job *job);
 
-/* frames.c: the answer, built up in a growing buffer whose room is reused. */
-struct answer {
+/* frames.c: the result of a job, written to a growing buffer that is reused. */
+struct result {
     char *data;
-    size_t size, room;
+    size_t size, capacity;
 };
 
 struct difference {
@@ -79,41 +79,41 @@ struct difference {
     struct slice expected, actual;
 };
 
-/* What one run of the compiler or the program did. */
-struct outcome {
+/* The result of one run of the compiler or the program. */
+struct run_result {
     enum verdict verdict;
-    int exit_code, signal; /* -1 where there is none */
+    int exit_code, signal; /* -1 if there is none */
     uint64_t wall_us, cpu_us, peak_kb;
     struct slice out, err;
     bool out_cut, err_cut;
 };
 
-void begin_answer(struct answer *answer, const char *error);
-void put_byte(struct answer *answer, uint8_t value);
-void put_u32(struct answer *answer, uint32_t value);
-void put_outcome(struct answer *answer, const struct outcome *outcome, const struct difference *difference);
-bool send_answer(int connection, struct answer *answer);
+void begin_result(struct result *result, const char *error);
+void put_byte(struct result *result, uint8_t value);
+void put_u32(struct result *result, uint32_t value);
+void put_run_result(struct result *result, const struct run_result *run, const struct difference *difference);
+bool send_result(int connection, struct result *result);
 
 /* compare.c */
 bool outputs_match(const struct job *job, struct slice expected, struct slice actual, struct difference *difference);
 
-/* main.c: how this harness was started. */
+/* main.c: the options of this harness. */
 struct settings {
     int connection;
-    uid_t uid; /* of programs; 0: the harness's own */
+    uid_t uid; /* the user of programs; 0 for the harness's own */
     const char *work, *scratch;
-    uint64_t frame_kb; /* of the job at hand: our own memory, which counts in the peak of what we start */
-    bool namespaced; /* first process of its pid namespace */
+    uint64_t frame_kb; /* the current job's: memory of the harness, which counts in the peak of its children */
+    bool namespaced; /* it is the first process of its pid namespace */
 };
 
 extern struct settings settings;
 
-/* seccomp.c, privileges.c: what a program inherits and can never get back. */
+/* seccomp.c, privileges.c: restrictions that programs inherit and cannot undo. */
 void install_filter(void);
 void keep_needed_capabilities(void);
 void mount_ram_disks(const char *bytes, const char *inodes);
 
-/* cgroup.c: evidence from the slot's memory cgroup. */
+/* cgroup.c: the slot's memory cgroup. */
 void watch_memory_cgroup(const char *cgroup);
 uint64_t shared_memory_kb(void);
 bool counts_oom_kills(void);
@@ -128,13 +128,13 @@ struct command {
     uint32_t processes;
 };
 
-const char *find_executable(const char *name, char **environment, char *room, size_t size);
+const char *find_executable(const char *name, char **environment, char *buffer, size_t size);
 pid_t spawn(const struct command *command, int *pidfd, int *error);
 
-/* usage.c: what the living processes of the slot have used, by /proc. */
+/* usage.c: the resource usage of the slot's living processes, from /proc. */
 struct usage {
     uint64_t cpu_us, delay_us, resident_kb, private_kb;
-    bool runnable; /* some thread runs, or waits for a processor */
+    bool runnable; /* a thread runs or waits for a processor */
 };
 
 void measure_processes(pid_t program, struct usage *usage);
@@ -143,7 +143,7 @@ void measure_processes(pid_t program, struct usage *usage);
 struct limits {
     uint64_t time_us, file_bytes, out_bytes, memory_mb, data_mb;
     uint32_t processes;
-    bool watch_memory; /* the slot's own limit is missing, or wider than this one */
+    bool watch_memory; /* the slot has no memory limit, or a higher one */
 };
 
 struct streams {
@@ -151,13 +151,13 @@ struct streams {
 };
 
 const char *run_command(const char *path, char **argv, char **environment, const struct limits *limits,
-                        const struct streams *streams, struct outcome *outcome);
+                        const struct streams *streams, struct run_result *run);
 uint64_t clock_us(void);
 
-/* memory.c: files without a name. */
+/* memory.c: files in memory. */
 int sealed_input(struct slice input);
 int output_file(void);
-bool read_output(int fd, size_t limit, struct frame *room, struct slice *out);
+bool read_output(int fd, size_t limit, struct frame *buffer, struct slice *out);
 uint64_t file_size(int fd);
 
 /* wipe.c: processes and files. */
@@ -170,9 +170,9 @@ bool wipe_scratch(void);
 
 /* products.c */
 const char *lock_products(bool compiled);
-bool products_untouched(void);
+bool products_unchanged(void);
 
 /* job.c */
-void do_job(const struct job *job, struct answer *answer);
+void run_job(const struct job *job, struct result *result);
 
 #endif

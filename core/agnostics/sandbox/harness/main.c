@@ -1,7 +1,7 @@
-/* Starting up: take the place that the isolation mode prepared, give up what is not needed, and serve.
+/* Start-up: set up the harness in the slot that the backend made, drop unneeded privileges, and serve jobs.
  *
  * harness [--fd N | --listen PATH] [--uid N] [--work DIR] [--tmp DIR] [--mount BYTES INODES] [--cgroup DIR]
- * harness --join FILE... -- COMMAND...     enter cgroups (their cgroup.procs), then become the command
+ * harness --join FILE... -- COMMAND...     join cgroups (by their cgroup.procs), then execute the command
  */
 #include "harness.h"
 
@@ -29,7 +29,7 @@ static void die(const char *what) {
     exit(3);
 }
 
-static int join_and_become(char **arguments) {
+static int join_and_exec(char **arguments) {
     for (; *arguments && strcmp(*arguments, "--"); arguments++) {
         int fd = open(*arguments, O_WRONLY | O_CLOEXEC);
         if (fd < 0 || write(fd, "0", 1) != 1) die(*arguments);
@@ -41,14 +41,14 @@ static int join_and_become(char **arguments) {
     return 3;
 }
 
-/* Wait for the one client, on a socket that is gone before the first program runs. */
+/* Accept the one client, and remove the socket before the first program runs. */
 static int accept_one(const char *path) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     if (strlen(path) >= sizeof address.sun_path) exit(2);
     strcpy(address.sun_path, path);
     int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (listener < 0 || bind(listener, (struct sockaddr *)&address, sizeof address) || listen(listener, 1)) die(path);
-    chmod(path, 0666); /* an ordinary user talks to a harness that is root in its container; the folder keeps others out */
+    chmod(path, 0666); /* the client need not be root as the harness is; the folder keeps other users out */
     int connection = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
     if (connection < 0) die(path);
     unlink(path);
@@ -56,7 +56,7 @@ static int accept_one(const char *path) {
     return connection;
 }
 
-static void begin_clean(void) {
+static void reset_process_state(void) {
     struct stat status;
     sigset_t none;
     sigemptyset(&none);
@@ -67,14 +67,14 @@ static void begin_clean(void) {
     umask(022);
 }
 
-/* Whoever started us may have left descriptors open: programs must not find them. */
-static void close_strays(void) {
+/* Close descriptors left open by the parent, so that programs do not inherit them. */
+static void close_inherited_fds(void) {
     unsigned connection = settings.connection < 3 ? 2 : (unsigned)settings.connection;
     if (connection > 3) syscall(SYS_close_range, 3U, connection - 1, 0U);
     syscall(SYS_close_range, connection + 1, ~0U, 0U);
 }
 
-static void point_to_scratch(void) {
+static void set_home(void) {
     if (setenv("HOME", settings.scratch, 1) || setenv("TMPDIR", settings.scratch, 1)) exit(3);
 }
 
@@ -94,8 +94,8 @@ static void read_settings(int count, char **arguments) {
     if (fd) settings.connection = atoi(fd);
 }
 
-/* Die with the one that started us: with bwrap where we are in its namespace; else the closed connection tells. */
-static void stay_close_to_parent(void) {
+/* End with the parent: with bwrap by a signal if in its namespace; otherwise the connection closes. */
+static void end_with_parent(void) {
     if (settings.namespaced && settings.connection >= 0) prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (!settings.namespaced) prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
@@ -112,60 +112,60 @@ static void lock_down(void) {
     install_filter();
 }
 
-/* The most memory that we ever held would count as that of each later program: forget it. */
-static void forget_peak(void) {
+/* Reset the harness's peak memory, which would count as that of each later program. */
+static void reset_peak_memory(void) {
     int fd = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
     if (fd < 0) return;
-    if (write(fd, "5", 1) < 0) { /* then later programs show a higher peak, which is all */
+    if (write(fd, "5", 1) < 0) { /* not fatal: later programs only report a higher peak */
     }
     close(fd);
 }
 
-/* Programs get our own environment, as the slot's maker set it, under what the job says. */
-static void add_own_environment(struct job *job) {
-    size_t theirs = 0, ours = 0;
-    while (job->environment[theirs]) theirs++;
-    while (environ[ours]) ours++;
-    char **all = realloc(job->environment, (theirs + ours + 1) * sizeof *all);
+/* Add the harness's environment, as the backend set it, to the job's, whose variables take precedence. */
+static void add_harness_environment(struct job *job) {
+    size_t given = 0, own = 0;
+    while (job->environment[given]) given++;
+    while (environ[own]) own++;
+    char **all = realloc(job->environment, (given + own + 1) * sizeof *all);
     if (!all) _exit(1);
-    size_t count = theirs;
-    for (size_t i = 0; i < ours; i++) {
+    size_t count = given;
+    for (size_t i = 0; i < own; i++) {
         bool set = false;
         size_t name = strcspn(environ[i], "=") + 1;
-        for (size_t k = 0; k < theirs && !set; k++) set = !strncmp(all[k], environ[i], name);
+        for (size_t k = 0; k < given && !set; k++) set = !strncmp(all[k], environ[i], name);
         if (!set) all[count++] = environ[i];
     }
     all[count] = NULL;
     job->environment = all;
 }
 
-static bool serve_one(struct answer *answer) {
+static bool serve_job(struct result *result) {
     struct frame frame;
     struct job job;
     if (!read_frame(settings.connection, &frame)) return false;
     const char *error = parse_job(&frame, &job);
     settings.frame_kb = frame.size >> 10;
     if (error) {
-        begin_answer(answer, error);
+        begin_result(result, error);
     } else {
-        add_own_environment(&job);
-        do_job(&job, answer);
+        add_harness_environment(&job);
+        run_job(&job, result);
     }
     free_job(&job);
     bool big = frame.size > BIG_FRAME;
     free_frame(&frame);
-    if (big) forget_peak();
-    return send_answer(settings.connection, answer);
+    if (big) reset_peak_memory();
+    return send_result(settings.connection, result);
 }
 
 int main(int count, char **arguments) {
-    struct answer answer = {0};
-    if (count > 1 && !strcmp(arguments[1], "--join")) return join_and_become(arguments + 2);
-    begin_clean();
+    struct result result = {0};
+    if (count > 1 && !strcmp(arguments[1], "--join")) return join_and_exec(arguments + 2);
+    reset_process_state();
     read_settings(count, arguments);
-    close_strays();
-    point_to_scratch();
-    stay_close_to_parent();
+    close_inherited_fds();
+    set_home();
+    end_with_parent();
     const char *bytes = option(count, arguments, "--mount", 1), *inodes = option(count, arguments, "--mount", 2);
     if (bytes && inodes) mount_ram_disks(bytes, inodes);
     open_folders();
@@ -173,7 +173,7 @@ int main(int count, char **arguments) {
     if (cgroup) watch_memory_cgroup(cgroup);
     connect_client(option(count, arguments, "--listen", 1));
     lock_down();
-    while (serve_one(&answer)) {
+    while (serve_job(&result)) {
     }
     kill_everything();
     return 0;

@@ -1,5 +1,5 @@
-/* Files without a name: a program's input and outputs. Nothing has to be pumped, so a program that never reads, never
- * stops writing, or leaves its outputs open to a daemon delays nobody. */
+/* Files in memory for a program's input and outputs. Unlike pipes they need no pumping, so a program that never reads,
+ * never stops writing, or leaves its outputs open to a daemon causes no delay. */
 #include "harness.h"
 
 #include <errno.h>
@@ -20,11 +20,12 @@ static bool write_all(int fd, struct slice data) {
     return true;
 }
 
-/* A read-only file that holds `input` and that nobody can change; -1 where there is no room. */
+/* A read-only, sealed file with the contents `input`; -1 if memory is short. */
 int sealed_input(struct slice input) {
     int fd = memfd_create("stdin", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0) return -1;
-    bool sealed = write_all(fd, input) && !fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL);
+    int seals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
+    bool sealed = write_all(fd, input) && !fcntl(fd, F_ADD_SEALS, seals);
     char path[64];
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     int reader = sealed ? open(path, O_RDONLY | O_CLOEXEC) : -1;
@@ -39,21 +40,21 @@ uint64_t file_size(int fd) {
     return fstat(fd, &status) ? 0 : (uint64_t)status.st_size;
 }
 
-/* Read up to `limit` bytes of an output into `room`, which grows as needed. */
-bool read_output(int fd, size_t limit, struct frame *room, struct slice *out) {
+/* Read up to `limit` bytes of an output into `buffer`, which grows as needed. */
+bool read_output(int fd, size_t limit, struct frame *buffer, struct slice *out) {
     uint64_t whole = file_size(fd);
     size_t size = whole < limit ? (size_t)whole : limit;
-    if (size > room->size) {
-        char *data = realloc(room->data, size);
+    if (size > buffer->size) {
+        char *data = realloc(buffer->data, size);
         if (!data) return false;
-        room->data = data, room->size = size;
+        buffer->data = data, buffer->size = size;
     }
     size_t done = 0;
     while (done < size) {
-        ssize_t now = pread(fd, room->data + done, size - done, (off_t)done);
+        ssize_t now = pread(fd, buffer->data + done, size - done, (off_t)done);
         if (now <= 0) break;
         done += (size_t)now;
     }
-    *out = (struct slice){room->data ? room->data : "", done};
+    *out = (struct slice){buffer->data ? buffer->data : "", done};
     return true;
 }

@@ -1,4 +1,4 @@
-/* What the harness itself may do: nothing but to become the slot's user, and to kill and clear up after it. */
+/* The harness's own privileges: to become the slot's user, to kill its processes, and to remove its files. */
 #include "harness.h"
 
 #include <linux/capability.h>
@@ -17,7 +17,7 @@ static void fail(const char *what) {
     exit(3);
 }
 
-/* Give up every capability but those needed to act on the slot's user; all of them where there is no such user. */
+/* Drop every capability but those needed to act on the slot's user; all of them if there is no such user. */
 void keep_needed_capabilities(void) {
     for (unsigned long capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++)
         if (capability >= 32 || !(needed >> capability & 1)) prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
@@ -33,7 +33,7 @@ static void mount_ram_disk(const char *path, const char *bytes, const char *inod
     if (mount("tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV, options)) fail("harness: cannot mount a RAM disk");
 }
 
-/* Mount the work and the scratch folder; bwrap's own --tmpfs bounds the bytes but not the inodes. */
+/* Mount the work and the scratch folder; bwrap's own --tmpfs limits the bytes but not the inodes. */
 void mount_ram_disks(const char *bytes, const char *inodes) {
     mount_ram_disk(settings.work, bytes, inodes);
     mount_ram_disk(settings.scratch, bytes, inodes);

@@ -1,5 +1,5 @@
-/* What the compiler made, kept from the program's hands between tests. Where programs run as another user it becomes
- * ours and read-only; where they run as the same one, it is looked over after each test. */
+/* The compiler's outputs, protected from the program between tests. If programs run as another user, the files become
+ * the harness's and read-only; if they run as the same user, the files are compared by fingerprint after each test. */
 #include "harness.h"
 
 #include <ftw.h>
@@ -12,7 +12,7 @@ enum { OPEN_FOLDERS = 16 };
 static uint64_t fingerprint;
 static struct timespec newest;
 
-static int make_ours(const char *path, const struct stat *status, int kind, struct FTW *place) {
+static int take_ownership(const char *path, const struct stat *status, int kind, struct FTW *place) {
     if (place->level == 0) return 0;
     if (lchown(path, 0, 0)) return 1;
     if (kind == FTW_SL) return 0;
@@ -39,9 +39,9 @@ static uint64_t take_fingerprint(void) {
     return fingerprint;
 }
 
-static uint64_t untouched;
+static uint64_t original_fingerprint;
 
-/* File times move in ticks: let the one of the newest file pass, so that a later change shows. */
+/* File times advance in ticks: wait until that of the newest file has passed, so that a later change is visible. */
 static void wait_for_next_tick(void) {
     struct timespec now, pause = {0, 500000};
     do {
@@ -50,16 +50,16 @@ static void wait_for_next_tick(void) {
     } while (now.tv_sec < newest.tv_sec || (now.tv_sec == newest.tv_sec && now.tv_nsec <= newest.tv_nsec));
 }
 
-/* Take what stands in the work folder out of the program's reach. The answer is NULL, or what went wrong. */
+/* Protect the files in the work folder from the program. Returns NULL, or the error. */
 const char *lock_products(bool compiled) {
-    if (settings.uid && compiled && nftw(settings.work, make_ours, OPEN_FOLDERS, FTW_PHYS))
+    if (settings.uid && compiled && nftw(settings.work, take_ownership, OPEN_FOLDERS, FTW_PHYS))
         return "cannot take over what the compiler made";
     if (!settings.uid) {
         newest = (struct timespec){0, 0};
-        untouched = take_fingerprint();
+        original_fingerprint = take_fingerprint();
         wait_for_next_tick();
     }
     return keep_products();
 }
 
-bool products_untouched(void) { return settings.uid || take_fingerprint() == untouched; }
+bool products_unchanged(void) { return settings.uid || take_fingerprint() == original_fingerprint; }

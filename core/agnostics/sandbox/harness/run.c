@@ -12,17 +12,17 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FIRST_LOOK_US = 5000, LOOK_US = 20000, HARD_FACTOR = 10, HARD_EXTRA_US = 1000000 };
+enum { FIRST_POLL_US = 5000, POLL_US = 20000, HARD_FACTOR = 10, HARD_EXTRA_US = 1000000 };
 
 struct watch {
     pid_t pid;
     int pidfd;
-    uint64_t launched_us, begun_us; /* before and after it was started */
+    uint64_t spawned_us, started_us; /* before and after the start */
     uint64_t own_us, cpu_us, reaped_us;
-    uint64_t shared_kb; /* of the slot, before it was started */
+    uint64_t shared_kb; /* of the slot, before the start */
     const struct limits *limits;
     const struct streams *streams;
-    enum verdict broken; /* the limit that was broken, or ACCEPTED */
+    enum verdict exceeded; /* the limit that was exceeded, or ACCEPTED */
 };
 
 uint64_t clock_us(void) {
@@ -39,7 +39,7 @@ static uint64_t largest(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 static uint64_t smallest(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-/* Reap what was orphaned and died, so that it does not fill the process limit; its time still counts. */
+/* Reap dead orphans, which would fill the process limit; their time still counts. */
 static void reap_orphans(struct watch *watch) {
     for (;;) {
         siginfo_t dead = {0};
@@ -51,22 +51,24 @@ static void reap_orphans(struct watch *watch) {
 }
 
 static bool too_much_output(const struct watch *watch) {
-    return file_size(watch->streams->out) > watch->limits->out_bytes || file_size(watch->streams->err) > watch->limits->out_bytes;
+    const struct streams *streams = watch->streams;
+    return file_size(streams->out) > watch->limits->out_bytes || file_size(streams->err) > watch->limits->out_bytes;
 }
 
-/* Bring the program's own time up to date: the time that passes while it runs or sleeps, but not while it waits for a
- * processor, so that a busy machine fails no right program. While all its threads sleep the kernel's account of their
- * waiting is complete; of one that is waiting it is not, and only the processor time used since is certain. */
+/* Update the program's own time: the time while it runs or sleeps, but not while it waits for a processor, so that a
+ * busy machine fails no correct program. While all its threads sleep, the kernel's count of their waiting time is
+ * complete; while one waits it is not, and only the processor time used since is certain. */
 static void measure(struct watch *watch, struct usage *usage) {
     measure_processes(watch->pid, usage);
-    uint64_t awake_us = clock_us() - watch->begun_us, cpu_us = largest(watch->cpu_us, usage->cpu_us + watch->reaped_us);
+    uint64_t awake_us = clock_us() - watch->started_us;
+    uint64_t cpu_us = largest(watch->cpu_us, usage->cpu_us + watch->reaped_us);
     uint64_t settled_us = awake_us > usage->delay_us ? awake_us - usage->delay_us : 0;
     uint64_t own_us = usage->runnable ? watch->own_us + cpu_us - watch->cpu_us : largest(watch->own_us, settled_us);
     watch->own_us = largest(own_us, cpu_us);
     watch->cpu_us = cpu_us;
 }
 
-/* What the program's files in memory take, its outputs aside. */
+/* The size of the program's files in memory, without its outputs. */
 static uint64_t files_kb(const struct watch *watch) {
     uint64_t streams_kb = (file_size(watch->streams->out) + file_size(watch->streams->err)) >> 10;
     uint64_t before_kb = watch->shared_kb + streams_kb, now_kb = shared_memory_kb();
@@ -77,7 +79,7 @@ static uint64_t memory_kb(const struct watch *watch, const struct usage *usage) 
     return largest(usage->resident_kb, usage->private_kb + files_kb(watch));
 }
 
-static enum verdict broken_limit(struct watch *watch) {
+static enum verdict exceeded_limit(struct watch *watch) {
     const struct limits *limits = watch->limits;
     uint64_t hard_us = HARD_FACTOR * limits->time_us + HARD_EXTRA_US;
     struct usage usage;
@@ -85,11 +87,11 @@ static enum verdict broken_limit(struct watch *watch) {
     if (too_much_output(watch)) return OUTPUT_LIMIT;
     measure(watch, &usage);
     if (limits->watch_memory && memory_kb(watch, &usage) >> 10 > limits->memory_mb) return MEMORY_LIMIT;
-    return watch->own_us >= limits->time_us || clock_us() - watch->begun_us >= hard_us ? TIME_LIMIT : ACCEPTED;
+    return watch->own_us >= limits->time_us || clock_us() - watch->started_us >= hard_us ? TIME_LIMIT : ACCEPTED;
 }
 
-/* Wait for the program to end, at most `timeout_us`. The client's going away ends everything. */
-static bool ended_within(const struct watch *watch, uint64_t timeout_us) {
+/* Wait at most `timeout_us` for the program to end. If the client disconnects, everything ends. */
+static bool wait_for_end(const struct watch *watch, uint64_t timeout_us) {
     struct pollfd ends[] = {{watch->pidfd, POLLIN, 0}, {settings.connection, POLLRDHUP, 0}};
     struct timespec timeout = {(time_t)(timeout_us / 1000000), (long)(timeout_us % 1000000) * 1000};
     if (ppoll(ends, 2, &timeout, NULL) < 0 && errno != EINTR) return true;
@@ -101,83 +103,83 @@ static bool ended_within(const struct watch *watch, uint64_t timeout_us) {
 }
 
 static void watch_until_end(struct watch *watch) {
-    uint64_t pause_us = FIRST_LOOK_US;
+    uint64_t pause_us = FIRST_POLL_US;
     for (;;) {
         uint64_t left_us = watch->limits->time_us > watch->own_us ? watch->limits->time_us - watch->own_us : 0;
-        if (ended_within(watch, largest(1000, smallest(pause_us, left_us)))) return;
-        pause_us = LOOK_US;
+        if (wait_for_end(watch, largest(1000, smallest(pause_us, left_us)))) return;
+        pause_us = POLL_US;
         reap_orphans(watch);
-        watch->broken = broken_limit(watch);
-        if (watch->broken != ACCEPTED) return;
+        watch->exceeded = exceeded_limit(watch);
+        if (watch->exceeded != ACCEPTED) return;
     }
 }
 
-/* One that ended in time by the clock on the wall is in time; of one that did not, what it used since the last look
- * is added. */
-static bool ended_late(const struct watch *watch, const struct outcome *outcome) {
-    if (outcome->cpu_us >= watch->limits->time_us) return true;
-    uint64_t since_us = outcome->cpu_us > watch->cpu_us ? outcome->cpu_us - watch->cpu_us : 0;
-    return outcome->wall_us >= watch->limits->time_us && watch->own_us + since_us >= watch->limits->time_us;
+/* A program that ended within its limit of wall time was in time; otherwise its processor time since the last poll is
+ * added to its own time. */
+static bool ended_late(const struct watch *watch, const struct run_result *run) {
+    if (run->cpu_us >= watch->limits->time_us) return true;
+    uint64_t since_us = run->cpu_us > watch->cpu_us ? run->cpu_us - watch->cpu_us : 0;
+    return run->wall_us >= watch->limits->time_us && watch->own_us + since_us >= watch->limits->time_us;
 }
 
-/* The kernel's word that memory ran out; a peak over the limit; or, where only the program's address space is limited,
- * failure close to it. */
-static bool memory_exceeded(const struct watch *watch, const struct outcome *outcome) {
-    uint64_t limit_kb = watch->limits->memory_mb * 1024, peak_kb = outcome->peak_kb;
+/* The kernel killed for lack of memory; or the peak was over the limit; or, if only the address space is limited, the
+ * program failed with a peak close to it. */
+static bool memory_exceeded(const struct watch *watch, const struct run_result *run) {
+    uint64_t limit_kb = watch->limits->memory_mb * 1024, peak_kb = run->peak_kb;
     if (oom_killed_since_last_call() || peak_kb > limit_kb + settings.frame_kb) return true;
     if (watch->limits->watch_memory && files_kb(watch) > limit_kb) return true;
-    return watch->limits->data_mb && outcome->exit_code != 0 && peak_kb >= limit_kb / 10 * 9;
+    return watch->limits->data_mb && run->exit_code != 0 && peak_kb >= limit_kb / 10 * 9;
 }
 
-/* SIGXCPU, which only a program of its own accord gets here, is an interpreter's word that the steps it allows are used up. */
-static enum verdict judge(const struct watch *watch, const struct outcome *outcome) {
-    if (watch->broken == MEMORY_LIMIT || memory_exceeded(watch, outcome)) return MEMORY_LIMIT;
-    if (watch->broken == OUTPUT_LIMIT || too_much_output(watch)) return OUTPUT_LIMIT;
-    if (watch->broken == TIME_LIMIT || ended_late(watch, outcome) || outcome->signal == SIGXCPU) return TIME_LIMIT;
-    return outcome->exit_code != 0 ? RUNTIME_ERROR : ACCEPTED;
+/* A program gets SIGXCPU only from itself: an interpreter reports with it that the allowed steps are used up. */
+static enum verdict verdict_of(const struct watch *watch, const struct run_result *run) {
+    if (watch->exceeded == MEMORY_LIMIT || memory_exceeded(watch, run)) return MEMORY_LIMIT;
+    if (watch->exceeded == OUTPUT_LIMIT || too_much_output(watch)) return OUTPUT_LIMIT;
+    if (watch->exceeded == TIME_LIMIT || ended_late(watch, run) || run->signal == SIGXCPU) return TIME_LIMIT;
+    return run->exit_code != 0 ? RUNTIME_ERROR : ACCEPTED;
 }
 
-static void record(struct outcome *outcome, int status, uint64_t cpu_us, uint64_t peak_kb, uint64_t wall_us) {
-    outcome->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    outcome->signal = WIFSIGNALED(status) ? WTERMSIG(status) : -1;
-    outcome->cpu_us = cpu_us;
-    outcome->peak_kb = peak_kb;
-    outcome->wall_us = wall_us;
+static void record(struct run_result *run, int status, uint64_t cpu_us, uint64_t peak_kb, uint64_t wall_us) {
+    run->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    run->signal = WIFSIGNALED(status) ? WTERMSIG(status) : -1;
+    run->cpu_us = cpu_us;
+    run->peak_kb = peak_kb;
+    run->wall_us = wall_us;
 }
 
-/* End the program and all it started, and record what it did. */
-static void finish(struct watch *watch, struct outcome *outcome) {
-    uint64_t wall_us = clock_us() - watch->launched_us;
-    if (watch->broken != ACCEPTED) kill(watch->pid, SIGKILL);
+/* Kill the program and the processes that it started, and record its result. */
+static void finish(struct watch *watch, struct run_result *run) {
+    uint64_t wall_us = clock_us() - watch->spawned_us;
+    if (watch->exceeded != ACCEPTED) kill(watch->pid, SIGKILL);
     int status = 0;
     struct rusage usage = {0};
     while (syscall(SYS_wait4, watch->pid, &status, 0, &usage) < 0 && errno == EINTR) {
     }
     close(watch->pidfd);
     kill_everything();
-    record(outcome, status, largest(cpu_of(&usage), watch->cpu_us), (uint64_t)usage.ru_maxrss, wall_us);
-    outcome->verdict = judge(watch, outcome);
+    record(run, status, largest(cpu_of(&usage), watch->cpu_us), (uint64_t)usage.ru_maxrss, wall_us);
+    run->verdict = verdict_of(watch, run);
 }
 
-static const char *cannot_start(const char *path, int error) {
+static const char *start_error(const char *path, int error) {
     static char message[512];
     snprintf(message, sizeof message, "cannot start %.200s: %s", path, strerror(error));
     return message;
 }
 
-/* Run a command to its end. The answer is NULL, or why it could not even be started. */
+/* Run a command to its end. Returns NULL, or the reason why it could not be started. */
 const char *run_command(const char *path, char **argv, char **environment, const struct limits *limits,
-                        const struct streams *streams, struct outcome *outcome) {
+                        const struct streams *streams, struct run_result *run) {
     struct command command = {path,         argv,        environment,        streams->in,      streams->out,
                               streams->err, limits->file_bytes, limits->data_mb, limits->processes};
-    struct watch watch = {.limits = limits, .streams = streams, .broken = ACCEPTED, .launched_us = clock_us()};
+    struct watch watch = {.limits = limits, .streams = streams, .exceeded = ACCEPTED, .spawned_us = clock_us()};
     int error;
     oom_killed_since_last_call();
     if (limits->watch_memory) watch.shared_kb = shared_memory_kb();
     watch.pid = spawn(&command, &watch.pidfd, &error);
-    if (watch.pid < 0) return cannot_start(path, error);
-    watch.begun_us = clock_us();
+    if (watch.pid < 0) return start_error(path, error);
+    watch.started_us = clock_us();
     watch_until_end(&watch);
-    finish(&watch, outcome);
+    finish(&watch, run);
     return NULL;
 }

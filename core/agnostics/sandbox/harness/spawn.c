@@ -1,4 +1,4 @@
-/* Starting a program: a child that shares our memory until it executes (vfork), with its limits and its user. */
+/* The start of a program: a child that shares the harness's memory until it executes (vfork), with its own limits. */
 #include "harness.h"
 
 #include <errno.h>
@@ -19,16 +19,16 @@ struct child {
     volatile int error;
 };
 
-/* The path of `name` as the PATH of `environment` finds it; `name` itself where it holds a slash; NULL if nowhere. */
-const char *find_executable(const char *name, char **environment, char *room, size_t size) {
+/* The path of `name` by the PATH of `environment`; `name` itself if it contains a slash; NULL if there is none. */
+const char *find_executable(const char *name, char **environment, char *buffer, size_t size) {
     if (strchr(name, '/')) return name;
     const char *path = "/usr/local/bin:/usr/bin:/bin";
     for (; *environment; environment++)
         if (!strncmp(*environment, "PATH=", 5)) path = *environment + 5;
     while (*path) {
         size_t length = strcspn(path, ":");
-        int needed = snprintf(room, size, "%.*s/%s", (int)length, path, name);
-        if (needed > 0 && (size_t)needed < size && !access(room, X_OK)) return room;
+        int needed = snprintf(buffer, size, "%.*s/%s", (int)length, path, name);
+        if (needed > 0 && (size_t)needed < size && !access(buffer, X_OK)) return buffer;
         path += length + (path[length] == ':');
     }
     return NULL;
@@ -41,7 +41,7 @@ static void limit(int resource, uint64_t value) {
 
 static void apply_limits(const struct command *command) {
     limit(RLIMIT_FSIZE, command->file_bytes);
-    if (settings.uid || settings.namespaced) limit(RLIMIT_NPROC, command->processes); /* else it counts others' too */
+    if (settings.uid || settings.namespaced) limit(RLIMIT_NPROC, command->processes); /* else it counts other slots */
     limit(RLIMIT_STACK, STACK_BYTES);
     limit(RLIMIT_NOFILE, OPEN_FILES);
     limit(RLIMIT_CORE, 0);
@@ -50,39 +50,40 @@ static void apply_limits(const struct command *command) {
     if (command->data_mb) limit(RLIMIT_DATA, command->data_mb << 20);
 }
 
-/* Should memory run out, let the program go and not the harness. */
+/* Let the kernel kill the program, not the harness, when memory runs out. */
 static void prefer_for_oom_kill(void) {
     int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     if (fd < 0) return;
-    if (write(fd, "1000", 4) < 0) { /* what cannot be set is not fatal: the limit holds either way */
+    if (write(fd, "1000", 4) < 0) { /* not fatal: the memory limit holds either way */
     }
     close(fd);
 }
 
-/* Raw calls: libc's change the user of all threads, and in this memory the harness is one of them. */
+/* Raw calls: libc's change the user of all threads, the harness's included while its memory is shared. */
 static bool become_user(uid_t uid) {
     return !uid || (!syscall(SYS_setresgid, uid, uid, uid) && !syscall(SYS_setresuid, uid, uid, uid));
 }
 
-static int begin(void *argument) {
+static int exec_child(void *argument) {
     struct child *child = argument;
     const struct command *command = child->command;
     setsid();
     prefer_for_oom_kill();
     apply_limits(command);
-    if (dup2(command->in, 0) == 0 && dup2(command->out, 1) == 1 && dup2(command->err, 2) == 2 && become_user(settings.uid))
+    bool connected = dup2(command->in, 0) == 0 && dup2(command->out, 1) == 1 && dup2(command->err, 2) == 2;
+    if (connected && become_user(settings.uid))
         execve(command->path, command->argv, command->environment);
     child->error = errno;
     _exit(127);
 }
 
-/* Start `command`. The answer is its pid, with a descriptor that becomes readable when it ends; or -1, with the errno
- * in `error`, where it could not be started. */
+/* Start `command`. Returns its pid, with a descriptor that becomes readable when it ends; or -1, with the errno in
+ * `error`, if it could not be started. */
 pid_t spawn(const struct command *command, int *pidfd, int *error) {
     static char stack[64 << 10] __attribute__((aligned(16)));
     struct child child = {command, 0};
     int flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD;
-    pid_t pid = clone(begin, stack + sizeof stack, flags, &child, pidfd);
+    pid_t pid = clone(exec_child, stack + sizeof stack, flags, &child, pidfd);
     *error = pid < 0 ? errno : child.error;
     if (pid < 0 || !child.error) return pid;
     close(*pidfd);

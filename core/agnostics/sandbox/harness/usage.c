@@ -1,4 +1,4 @@
-/* What the living processes of the slot have used, read from /proc. */
+/* The resource usage of the slot's living processes, read from /proc. */
 #include "harness.h"
 
 #include <dirent.h>
@@ -17,7 +17,7 @@ static bool read_text(const char *path, char *text, size_t size) {
     return got > 0;
 }
 
-/* What follows the name in a stat file: the name itself may hold anything. */
+/* The text after the name in a stat file; the name may contain any character. */
 static const char *after_name(const char *stat) {
     const char *end = strrchr(stat, ')');
     return end && end[1] == ' ' ? end + 2 : "";
@@ -43,7 +43,7 @@ static uint64_t cpu_us(int pid) {
     return (uint64_t)own.tv_sec * 1000000 + (uint64_t)own.tv_nsec / 1000 + waited_children_us(pid);
 }
 
-/* Whether a thread is running or waits for a processor, and how long it has ever waited for one. */
+/* Add a thread's state (runnable if it runs or waits for a processor) and its total waiting time. */
 static void add_thread(int pid, const char *thread, struct usage *usage) {
     char path[128], text[1024];
     snprintf(path, sizeof path, "/proc/%d/task/%.16s/stat", pid, thread);
@@ -76,8 +76,8 @@ static void add_process(int pid, struct usage *usage) {
     add_memory(pid, usage);
 }
 
-/* Sum up the processes of the slot; only `program` where the slot has no pid namespace. The delay is the longest that
- * any of their threads has waited for a processor. */
+/* Sum up the processes of the slot; only `program` if the slot has no pid namespace. The delay is the longest total
+ * time for which one of their threads has waited for a processor. */
 void measure_processes(pid_t program, struct usage *usage) {
     *usage = (struct usage){0};
     if (!settings.namespaced) {

@@ -1,4 +1,4 @@
-/* Leaving nothing behind: processes, and files in the two folders that a program can write to. */
+/* Removal of a program's processes, and of its files in the two writable folders. */
 #include "harness.h"
 
 #include <dirent.h>
@@ -22,18 +22,18 @@ struct entry {
 };
 
 static int work = -1, scratch = -1;
-static char **kept; /* the names in the work folder that belong to the program */
+static char **kept; /* the names in the work folder that stay between tests */
 static size_t kept_count;
 
-/* Without a pid namespace: what a dying process leaves is handed to us (we are its reaper), so go on until none is. */
+/* Without a pid namespace: orphans become children of the harness (their subreaper), so repeat until there are none. */
 static void kill_children(void) {
     FILE *children = fopen("/proc/thread-self/children", "re");
     for (int pid; children && fscanf(children, "%d", &pid) == 1;) kill(pid, SIGKILL);
     if (children) fclose(children);
 }
 
-/* Kill every process but our own. In a pid namespace that is one call, which no fork can outrun; and not even that
- * where nobody is our child, for whoever lives there descends from one. */
+/* Kill every process but the harness. In a pid namespace that is one call, which no fork can outrun; it is not needed
+ * if the harness has no children, since every process there descends from one. */
 void kill_everything(void) {
     if (settings.namespaced && waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD) return;
     do {
@@ -56,7 +56,7 @@ void open_folders(void) {
     exit(3);
 }
 
-/* Write a file that the program may read and execute, and not change. The answer is NULL, or what went wrong. */
+/* Write a file that the program may read and execute, but not change. Returns NULL, or the error. */
 const char *write_file(const struct file *file) {
     int fd = openat(work, file->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0555);
     struct slice data = file->data;
@@ -77,12 +77,12 @@ static bool is_kept(const char *name) {
     return false;
 }
 
-/* Remove a file or an empty folder; of a full one say no. */
+/* Remove a file or an empty folder; false for a folder with entries. */
 static bool remove_simple(int folder, const char *name) {
     return !unlinkat(folder, name, 0) || (errno == EISDIR && !unlinkat(folder, name, AT_REMOVEDIR));
 }
 
-/* Move an entry up into `top` under a free name, to be removed there: depth costs no stack and no descriptors. */
+/* Move an entry up into `top` under a free name, to be removed there: depth takes no stack and no descriptors. */
 static bool hoist(int folder, const char *name, int top) {
     static unsigned long counter;
     char free_name[48];
@@ -96,13 +96,13 @@ static bool hoist(int folder, const char *name, int top) {
 }
 
 static bool empty_into(int folder, int top) {
-    static char room[32 << 10];
+    static char buffer[32 << 10];
     for (long size, progress = 1; progress;) {
         progress = 0;
         lseek(folder, 0, SEEK_SET);
-        while ((size = syscall(SYS_getdents64, folder, room, sizeof room)) > 0)
-            for (long at = 0; at < size; at += ((struct entry *)(room + at))->length) {
-                const char *name = ((struct entry *)(room + at))->name;
+        while ((size = syscall(SYS_getdents64, folder, buffer, sizeof buffer)) > 0)
+            for (long at = 0; at < size; at += ((struct entry *)(buffer + at))->length) {
+                const char *name = ((struct entry *)(buffer + at))->name;
                 if (!is_dots(name)) progress += remove_simple(folder, name) || hoist(folder, name, top);
             }
     }
@@ -119,15 +119,15 @@ static bool remove_entry(int top, const char *name) {
     return !unlinkat(top, name, AT_REMOVEDIR);
 }
 
-/* Remove all that is in `top` but what is kept; false where something resists. */
+/* Remove the entries of `top`, if `keep` is true without those that stay; false if one cannot be removed. */
 static bool sweep(int top, bool keep) {
-    static char room[32 << 10];
+    static char buffer[32 << 10];
     for (;;) {
         long size, removed = 0, left = 0;
         lseek(top, 0, SEEK_SET);
-        while ((size = syscall(SYS_getdents64, top, room, sizeof room)) > 0)
-            for (long at = 0; at < size; at += ((struct entry *)(room + at))->length) {
-                const char *name = ((struct entry *)(room + at))->name;
+        while ((size = syscall(SYS_getdents64, top, buffer, sizeof buffer)) > 0)
+            for (long at = 0; at < size; at += ((struct entry *)(buffer + at))->length) {
+                const char *name = ((struct entry *)(buffer + at))->name;
                 if (is_dots(name) || (keep && is_kept(name))) continue;
                 if (remove_entry(top, name)) removed++;
                 else left++;
@@ -136,7 +136,7 @@ static bool sweep(int top, bool keep) {
     }
 }
 
-/* Remove whatever is not the program's own. */
+/* Remove all files but those kept by `keep_products`. */
 bool wipe_scratch(void) { return sweep(work, true) && sweep(scratch, false); }
 
 void forget_products(void) {
@@ -145,7 +145,7 @@ void forget_products(void) {
     kept = NULL, kept_count = 0;
 }
 
-/* Keep what is in the work folder now, until it is forgotten. */
+/* Keep the present files of the work folder until `forget_products`. */
 const char *keep_products(void) {
     forget_products();
     lseek(work, 0, SEEK_SET);

@@ -1,4 +1,4 @@
-"""Base images: what a language's image stands on; here already, pulled, or made from Debian's packages."""
+"""Base images of the languages' images: present locally, pulled, or built from Debian packages."""
 
 from __future__ import annotations
 
@@ -18,54 +18,54 @@ from docker.utils import parse_repository_tag
 
 from agnostics.types.errors import MissingRequirement
 
-STALL_S = 60
-"""How long a registry may be silent during a pull."""
-BOOTSTRAP_S = 900
-"""How long making a Debian system from packages may take."""
+PULL_STALL_TIMEOUT_S = 60
+"""The time for which a registry may be silent during a pull."""
+BOOTSTRAP_TIMEOUT_S = 900
+"""The time for building a Debian system from packages."""
 
 
 @dataclass(frozen=True)
-class Bases:
-    """Base images, the best first; with `from_packages` only such as are made here from Debian's packages."""
+class BaseImages:
+    """Names of base images, the preferred one first; with `from_packages` they are only built from Debian packages."""
 
     names: tuple[str, ...]
     from_packages: bool = False
 
 
-def find_base(client: DockerClient, bases: Bases, progress: Callable[[str], None]) -> tuple[str, str]:
-    """The first of `bases` that is here or can be had, and what the image is called here.
+def find_base(client: DockerClient, bases: BaseImages, progress: Callable[[str], None]) -> tuple[str, str]:
+    """The first of `bases` that is available, and the name of its local image.
 
-    Raises MissingRequirement where none can be had.
+    Raises MissingRequirement if none is available.
     """
     failures = []
     for name in bases.names:
         try:
-            return name, _made_base(client, name) if bases.from_packages else _any_base(client, name, progress)
+            return name, _built_base(client, name) if bases.from_packages else _fetched_base(client, name, progress)
         except MissingRequirement as error:
             failures.append(str(error))
     raise MissingRequirement("; and in its place: ".join(failures))
 
 
-def _any_base(client: DockerClient, name: str, progress: Callable[[str], None]) -> str:
+def _fetched_base(client: DockerClient, name: str, progress: Callable[[str], None]) -> str:
     return local_base(client, name) or fetch_base(client, name, progress)
 
 
-def _made_base(client: DockerClient, name: str) -> str:
+def _built_base(client: DockerClient, name: str) -> str:
     suite = _debian_suite(name)
     if suite is None:
         raise MissingRequirement(
             f"{name} is no Debian release, so no packages make it; name one with --base debian:trixie"
         )
-    return _present(client, _home_made(suite)) or _bootstrap(client, suite)
+    return _if_present(client, _built_name(suite)) or _bootstrap(client, suite)
 
 
 def local_base(client: DockerClient, name: str) -> str | None:
-    """The local image that stands for the base image `name`: itself, or the one made here in its place."""
+    """The local image of the base image `name`: itself, or the one built here instead; None if there is neither."""
     suite = _debian_suite(name)
-    return _present(client, name) or (_present(client, _home_made(suite)) if suite else None)
+    return _if_present(client, name) or (_if_present(client, _built_name(suite)) if suite else None)
 
 
-def _present(client: DockerClient, name: str) -> str | None:
+def _if_present(client: DockerClient, name: str) -> str | None:
     try:
         client.images.get(name)
     except ImageNotFound:
@@ -74,9 +74,9 @@ def _present(client: DockerClient, name: str) -> str | None:
 
 
 def fetch_base(client: DockerClient, name: str, progress: Callable[[str], None]) -> str:
-    """Pull the base image `name`, or make it from packages where it is a Debian release and no registry answers.
+    """Pull the base image `name`; if no registry answers and it is a Debian release, build it from packages.
 
-    Returns the name of the local image. Raises MissingRequirement where neither works.
+    Returns the name of the local image. Raises MissingRequirement if neither works.
     """
     progress(f"pulling {name}")
     failure = _pull(client, name, progress)
@@ -93,27 +93,27 @@ def fetch_base(client: DockerClient, name: str, progress: Callable[[str], None])
 
 
 def _debian_suite(name: str) -> str | None:
-    """The Debian release that `name` asks for, as in `debian:trixie` and `docker.io/library/debian:trixie-slim`."""
+    """The Debian release in `name`, as in `debian:trixie` and `docker.io/library/debian:trixie-slim`, or None."""
     match = re.fullmatch(r"(?:docker\.io/)?(?:library/)?debian:([a-z]+)(?:-slim)?", name)
     return match[1] if match else None
 
 
-def _home_made(suite: str) -> str:
+def _built_name(suite: str) -> str:
     return f"agnostics/debian:{suite}"
 
 
 def _pull(client: DockerClient, name: str, progress: Callable[[str], None]) -> str | None:
-    """Pull `name`; None when it is here, else what went wrong."""
+    """Pull `name`; None on success, else the reason of the failure."""
     events: queue.Queue[str | None] = queue.Queue()
-    # The client waits for the engine without limit during a pull, so the limit has to be kept from outside.
+    # The client waits for the engine without limit during a pull, so a second thread enforces the limit.
     threading.Thread(target=_pull_into, args=(client, name, events), daemon=True).start()
     try:
-        while (event := events.get(timeout=STALL_S)) is not None:
+        while (event := events.get(timeout=PULL_STALL_TIMEOUT_S)) is not None:
             if event.startswith("error: "):
                 return event.removeprefix("error: ")
             progress(event)
     except queue.Empty:
-        return f"silent for {STALL_S} s"
+        return f"silent for {PULL_STALL_TIMEOUT_S} s"
     return None
 
 
@@ -133,7 +133,7 @@ def _bootstrap(client: DockerClient, suite: str) -> str:
             f"no registry answers, and making debian:{suite} from packages needs mmdebstrap; "
             "run: apt-get install mmdebstrap"
         )
-    name = _home_made(suite)
+    name = _built_name(suite)
     repository, tag = parse_repository_tag(name)
     with tempfile.TemporaryFile() as archive:
         _debootstrap(suite, archive)
@@ -145,22 +145,22 @@ def _bootstrap(client: DockerClient, suite: str) -> str:
 def _debootstrap(suite: str, archive: IO[bytes]) -> None:
     command = ["mmdebstrap", "--quiet", "--variant=minbase", suite, "-", *_mirror()]
     try:
-        subprocess.run(command, check=True, stdout=archive, stderr=subprocess.PIPE, timeout=BOOTSTRAP_S)
+        subprocess.run(command, check=True, stdout=archive, stderr=subprocess.PIPE, timeout=BOOTSTRAP_TIMEOUT_S)
     except subprocess.TimeoutExpired as error:
-        raise MissingRequirement(f"mmdebstrap did not make debian:{suite} in {BOOTSTRAP_S} s") from error
+        raise MissingRequirement(f"mmdebstrap did not make debian:{suite} in {BOOTSTRAP_TIMEOUT_S} s") from error
     except subprocess.CalledProcessError as error:
-        last = error.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["no message"]
+        last_line = error.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["no message"]
         raise MissingRequirement(
-            f"mmdebstrap could not make debian:{suite}: {last[0]}; on a machine with access run "
+            f"mmdebstrap could not make debian:{suite}: {last_line[0]}; on a machine with access run "
             f"`docker pull debian:{suite}` and bring it with `docker load`, or use --sandbox bubblewrap"
         ) from error
 
 
 def _mirror() -> list[str]:
-    """The mirror that this machine installs Debian's packages from; empty where it is no Debian machine."""
+    """The mirror of this machine's Debian packages; empty if it does not run Debian."""
     query = ["apt-get", "indextargets", "--format", "$(SITE)", "Created-By: Packages", "Label: Debian"]
     try:
-        answer = subprocess.run(query, check=True, capture_output=True, text=True, timeout=30)
+        targets = subprocess.run(query, check=True, capture_output=True, text=True, timeout=30)
     except (OSError, subprocess.SubprocessError):
         return []
-    return answer.stdout.split()[:1]
+    return targets.stdout.split()[:1]

@@ -1,4 +1,4 @@
-"""The way into a Ray cluster."""
+"""The connection to a Ray cluster."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from contextlib import contextmanager
 from typing import Any
 
 from agnostics.types.errors import MissingRequirement
+from agnostics.util.text import first_line
 
-KNOCK_S = 10
+CONNECT_TIMEOUT_S = 10
 
 
 def connect(address: str) -> tuple[Any, bool]:
-    """Ray, connected to the cluster at `address`, and whether it was this call that joined it.
+    """The Ray module, connected to the cluster at `address`, and whether this call connected it.
 
-    `address` is what Ray takes: `auto` for the cluster that this machine is part of, or `ray://HOST:PORT`. Raises
-    MissingRequirement where Ray is not installed or the cluster does not answer.
+    `address` is Ray's: `auto` for the cluster that this machine is part of, or `ray://HOST:PORT`. Raises
+    MissingRequirement if Ray is not installed or the cluster does not answer.
     """
     try:
         import ray
@@ -27,35 +28,35 @@ def connect(address: str) -> tuple[Any, bool]:
     if ray.is_initialized():
         return ray, False
     try:
-        _knock(os.environ.get("RAY_ADDRESS", address) if address == "auto" else address)
+        _check_reachable(os.environ.get("RAY_ADDRESS", address) if address == "auto" else address)
         ray.init(address=address, logging_level=logging.ERROR, log_to_driver=False)
     except (OSError, RuntimeError, ValueError) as error:
         raise MissingRequirement(
-            f"no Ray cluster answers at {address} ({what_ray_says(error)}); run: ray start --head"
+            f"no Ray cluster answers at {address} ({ray_error_text(error)}); run: ray start --head"
         ) from error
     return ray, True
 
 
 @contextmanager
 def connected(address: str) -> Iterator[Any]:
-    """Ray, connected to the cluster at `address` for a block; see `connect`."""
-    ray, ours = connect(address)
+    """The Ray module, connected to the cluster at `address` for a block; see `connect`."""
+    ray, connected_here = connect(address)
     try:
         yield ray
     finally:
-        if ours:
+        if connected_here:
             ray.shutdown()
 
 
-def what_ray_says(error: BaseException) -> str:
-    """The first thing that an error says, on one line; of one that Ray carries, what it was caused by."""
+def ray_error_text(error: BaseException) -> str:
+    """The first line of an error; if Ray transports the error of a task, the first line of that one."""
     cause = getattr(error, "cause", None)
-    text = str(cause if isinstance(cause, BaseException) else error)
-    return next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)[:300]
+    source = cause if isinstance(cause, BaseException) else error
+    return first_line(source)[:300]
 
 
-def _knock(address: str) -> None:
-    """Raise OSError where nobody listens at HOST:PORT; Ray itself would go on asking for minutes."""
+def _check_reachable(address: str) -> None:
+    """Raise OSError if nothing listens at HOST:PORT; Ray itself would retry for minutes."""
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if colon:
-        socket.create_connection((host, int(port)), timeout=KNOCK_S).close()
+        socket.create_connection((host, int(port)), timeout=CONNECT_TIMEOUT_S).close()

@@ -1,0 +1,112 @@
+"""A harness in a bubblewrap slot: it replies to valid frames and to malformed ones, and survives both."""
+
+from __future__ import annotations
+
+import random
+import socket
+import struct
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from agnostics.sandbox.backend import Slot
+from agnostics.sandbox.backends.bubblewrap import BubblewrapBackend
+from agnostics.sandbox.protocol import MAX_FRAME, Job, JobResult, decode, encode, split_frames
+from agnostics.types.language import Language
+from agnostics.types.verification import Verdict
+
+JOB = Job(
+    files={"program": b"text"},
+    compile=None,
+    execute=["/bin/true"],
+    environment={"A": "1"},
+    tests=[(b"1", b""), (b"2", b" \n")],
+    run_s=1,
+    compile_s=1,
+    memory_mb=256,
+    compile_mb=256,
+    processes=8,
+    output_bytes=1000,
+)
+SHELL = Language(name="shell", prompt="", filename="program", execute="/bin/sh program")
+
+
+@pytest.fixture
+def slot() -> Iterator[Slot]:
+    started = BubblewrapBackend().open().start(SHELL)
+    started.connection.settimeout(20)
+    yield started
+    started.close()
+
+
+def exchange(connection: socket.socket, frame: bytes | bytearray) -> JobResult:
+    connection.sendall(frame)
+    received = bytearray()
+    while True:
+        for body in split_frames(received):
+            return decode(body)
+        data = connection.recv(1 << 16)
+        if not data:
+            raise ConnectionResetError
+        received += data
+
+
+def framed(body: bytes) -> bytes:
+    return struct.pack("<I", len(body)) + body
+
+
+def test_a_job_comes_back_with_a_result_for_each_test(slot: Slot) -> None:
+    result = exchange(slot.connection, encode(JOB))
+    assert result.error is None
+    assert [run.verdict for run in result.tests] == [Verdict.ACCEPTED, Verdict.ACCEPTED]
+    assert all(run.exit_code == 0 and run.wall_ms > 0 for run in result.tests)
+
+
+def test_results_of_jobs_sent_at_once_come_in_order(slot: Slot) -> None:
+    jobs = [replace(JOB, tests=[(b"", b"")] * count) for count in (1, 2, 3)]
+    slot.connection.sendall(b"".join(map(bytes, map(encode, jobs))))
+    received, results = bytearray(), list[JobResult]()
+    while len(results) < len(jobs):
+        received += slot.connection.recv(1 << 16)
+        results += map(decode, split_frames(received))
+    assert [len(result.tests) for result in results] == [1, 2, 3]
+
+
+def test_a_frame_cut_anywhere_gets_an_error_and_the_next_job_runs(slot: Slot) -> None:
+    body = bytes(encode(JOB)[4:])
+    for end in range(1, len(body)):
+        assert exchange(slot.connection, framed(body[:end])).error
+    assert exchange(slot.connection, framed(body)).error is None
+
+
+def test_bytes_after_the_job_get_an_error(slot: Slot) -> None:
+    assert exchange(slot.connection, framed(bytes(encode(JOB)[4:]) + b"x")).error == "the frame is malformed"
+
+
+def test_no_mutation_of_a_frame_crashes_the_harness(slot: Slot) -> None:
+    rng = random.Random(5)
+    body = bytes(encode(JOB)[4:])
+    limits = range(12, 60)  # times and sizes that are merely large are obeyed, not refused
+    for _ in range(400):
+        mutant = bytearray(body)
+        for _ in range(rng.randint(1, 4)):
+            place = rng.choice([place for place in range(len(body)) if place not in limits])
+            mutant[place] = rng.choice([0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)])
+        exchange(slot.connection, framed(bytes(mutant)))
+    assert exchange(slot.connection, encode(JOB)).error is None
+
+
+@pytest.mark.parametrize("size", [MAX_FRAME + 1, 0x7FFFFFFF, 0xFFFFFFFF])
+def test_a_frame_of_impossible_size_ends_the_harness_at_once(slot: Slot, size: int) -> None:
+    slot.connection.sendall(struct.pack("<I", size))
+    assert slot.connection.recv(1) == b""
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", "/etc/x", "..", "."])
+def test_a_file_outside_the_work_folder_is_refused(slot: Slot, name: str) -> None:
+    assert exchange(slot.connection, encode(replace(JOB, files={name: b""}))).error == "the frame is malformed"
+
+
+def test_a_toolchain_that_is_not_there_is_the_sandboxs_fault(slot: Slot) -> None:
+    result = exchange(slot.connection, encode(replace(JOB, execute=["no-such-interpreter"])))
+    assert result.error == "no-such-interpreter is not installed in this sandbox"
