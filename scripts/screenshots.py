@@ -8,7 +8,7 @@ import threading
 from io import BytesIO
 from pathlib import Path
 
-from agnostics.store.reader import Reader
+from agnostics.store.read_only import ReadOnlyStore
 from agnostics.web.queries.tasks import answers_page, tasks_page
 from agnostics.web.server import Site
 from PIL import Image
@@ -23,7 +23,7 @@ PICTURES += ("step desktop light", "step phone light")
 
 def main(database: str, run: str) -> None:
     """Take every picture."""
-    with Reader.open(database) as reader:
+    with ReadOnlyStore.open(database) as reader:
         site = Site(reader, "127.0.0.1", 0)
         thread = threading.Thread(target=site.serve, daemon=True)
         thread.start()
@@ -36,7 +36,7 @@ def main(database: str, run: str) -> None:
         thread.join()
 
 
-def addresses(reader: Reader, run: str) -> dict[str, str]:
+def addresses(reader: ReadOnlyStore, run: str) -> dict[str, str]:
     """A page of each kind: a task that some programs solved, and one program that failed after some of its tests."""
     with reader.reading() as connection:
         wrong = {"run": run, "phase": "train", "verdict": "wrong_answer"}

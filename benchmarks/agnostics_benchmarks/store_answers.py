@@ -48,10 +48,10 @@ def _questions(run: str) -> dict[str, Callable[[Connection], Any]]:
 
 
 def _show(connection: Connection, run: str) -> None:
-    queries.run_line(connection, run)
+    queries.run_summary(connection, run)
     queries.scores(connection, run, seed=0)
     queries.curve(connection, run)
-    queries.kinds(connection, run)
+    queries.family_counts(connection, run)
     queries.verdicts(connection, run)
 
 

@@ -38,13 +38,13 @@ LANGUAGE = Language(name="lua", prompt="Write Lua.", filename="main.lua", execut
 
 
 def tasks(count: int) -> list[Task]:
-    """Different tasks, of ten kinds."""
+    """Different tasks, of ten families."""
     return [_task(number) for number in range(count)]
 
 
 def _task(number: int) -> Task:
     tests = tuple(Test(input=f"{number} {case}\n", output=f"{number + case}\n") for case in range(TESTS))
-    return Task(id=f"bench/{number}", kind=f"kind-{number % 10}", statement="Add two numbers. " * 20, tests=tests)
+    return Task(id=f"bench/{number}", family=f"family-{number % 10}", statement="Add two numbers. " * 20, tests=tests)
 
 
 def records(given: Sequence[Task], count: int, seed: int) -> Iterator[CompletionRecord]:

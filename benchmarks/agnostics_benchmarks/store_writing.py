@@ -29,7 +29,7 @@ def write_rates(store: Store, tasks: Sequence[Task], rows: int, seed: int) -> It
 def new_recorder(store: Store) -> Iterator[Recorder]:
     """The recorder of a new run, when its process is there: that takes half a second once in a run."""
     run = store.start_run(kind="train", config={}, language=LANGUAGE, model="bench", dataset="bench", seed=0)
-    with store.recorder_apart(run) as recorder:
+    with store.out_of_process_recorder(run) as recorder:
         recorder.step(0, {"reward": 0.5})
         recorder.flush()
         yield recorder

@@ -77,7 +77,7 @@ def test_every_table_view_and_question_opens_with_its_title(served: str) -> None
 
 def test_compressed_texts_are_read_as_texts(served: str) -> None:
     assert escape(LONG[:20]) in _page(f"{served}/test_results")
-    sql = quote("select plain(stdout) as said from test_result limit 1")
+    sql = quote("select decompress(stdout) as said from test_result limit 1")
     assert json.loads(_page(f"{served}.json?sql={sql}"))["rows"] == [[LONG]]
 
 
@@ -90,7 +90,7 @@ def test_every_table_and_view_is_described_and_no_other(database: Path) -> None:
 def test_the_plugin_reads_what_the_store_compresses() -> None:
     from agnostics.store.datasette import plugin
 
-    assert plugin._plain(compressed.packed(LONG)) == LONG
+    assert plugin._decompress(compressed.compress(LONG)) == LONG
     assert plugin.VERSION_TABLE == version.VERSION_TABLE
 
 

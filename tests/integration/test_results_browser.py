@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 from agnostics.store import CompletionRecord, Recorder, Store
-from agnostics.store.reader import Reader
+from agnostics.store.read_only import ReadOnlyStore
 from agnostics.types.language import Language
 from agnostics.types.task import Task, Test
 from agnostics.types.verification import CompileResult, Difference, TestResult, Verdict
@@ -54,7 +54,7 @@ class Served:
     """A site, its store and what is in it: a finished run, a hostile one, one that goes on, and an evaluation."""
 
     url: str
-    reader: Reader
+    reader: ReadOnlyStore
     store: Store
     finished: str
     hostile: str
@@ -85,7 +85,7 @@ def hostile_record(ordinary: CompletionRecord) -> CompletionRecord:
     compiled = CompileResult(True, 1, 1, 1, 0, None, HOSTILE)
     outcome = replace(ordinary.verification, program=f"print{HOSTILE}{LONG}", tests=(test,), compile=compiled)
     hostile = Test(input=HOSTILE, output="HERE" + LONG)
-    task = Task(id=HOSTILE + LONG, statement=HOSTILE + LONG, kind=HOSTILE, tests=(hostile,))
+    task = Task(id=HOSTILE + LONG, statement=HOSTILE + LONG, family=HOSTILE, tests=(hostile,))
     return replace(ordinary, task=task, text=HOSTILE, verification=outcome)
 
 
@@ -112,7 +112,7 @@ def served(
         evaluated = store.start_run(kind="eval", config={}, language=lua, model="m", dataset="starter", seed=0)
         with store.recorder(evaluated) as recorder:
             recorder.completion(record(phase="eval", step=0))
-        with Reader.open(database) as reader, serving(Site(reader, "127.0.0.1", 0)) as url:
+        with ReadOnlyStore.open(database) as reader, serving(Site(reader, "127.0.0.1", 0)) as url:
             yield Served(url, reader, store, finished, hostile, running, evaluated, record)
 
 

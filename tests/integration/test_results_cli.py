@@ -120,9 +120,9 @@ def test_runs_are_listed_by_what_they_are(agn: Agn, filled: tuple[str, str]) -> 
         ([], 9),
         (["--verdict", "accepted"], 3),
         (["--verdict", "accepted", "--verdict", "no_program", "--step", "1"], 4),
-        (["--step", "0-1", "--kind", "sum", "--task", "starter/1", "--language", "lua"], 9),
+        (["--step", "0-1", "--family", "sum", "--task", "starter/1", "--language", "lua"], 9),
         (["--task", "starter/2"], 0),
-        (["--kind", "product"], 0),
+        (["--family", "product"], 0),
     ],
 )
 def test_programs_and_exports_hold_what_the_filters_say(

@@ -12,7 +12,7 @@ from urllib.parse import urljoin
 import pytest
 from agnostics import cli
 from agnostics.store import CompletionRecord, Store
-from agnostics.store.reader import Reader, TooSlow
+from agnostics.store.read_only import QueryTimeout, ReadOnlyStore
 from agnostics.types.language import Language
 from agnostics.types.task import Task, Test
 from agnostics.types.verification import CompileResult, Difference, TestResult, Verdict
@@ -61,13 +61,13 @@ def hostile_record(ordinary: CompletionRecord) -> CompletionRecord:
     test = TestResult(Verdict.WRONG_ANSWER, 1, 1, 1, 0, None, f"2 {HOSTILE}", HOSTILE, difference=difference)
     compiled = CompileResult(True, 1, 1, 1, 0, None, HOSTILE)
     outcome = replace(ordinary.verification, program=HOSTILE, tests=(test,), compile=compiled)
-    task = Task(id=HOSTILE, statement=HOSTILE, kind=HOSTILE, tests=(Test(input=HOSTILE, output="2 HERE"),))
+    task = Task(id=HOSTILE, statement=HOSTILE, family=HOSTILE, tests=(Test(input=HOSTILE, output="2 HERE"),))
     return replace(ordinary, task=task, text=HOSTILE, finish_reason=HOSTILE, verification=outcome)
 
 
 @pytest.fixture
 def browser(runs: tuple[str, str, str]) -> Iterator[TestClient]:
-    with Reader.open(runs[0]) as reader:
+    with ReadOnlyStore.open(runs[0]) as reader:
         yield TestClient(application(reader, token=None), base_url="http://localhost:8000")
 
 
@@ -183,7 +183,7 @@ def test_what_is_not_there_and_what_makes_no_sense_is_one_line(browser: TestClie
 
 
 def test_pages_are_for_this_machine_only_unless_a_token_is_shown(runs: tuple[str, str, str]) -> None:
-    with Reader.open(runs[0]) as reader:
+    with ReadOnlyStore.open(runs[0]) as reader:
         local = TestClient(application(reader, token=None), base_url="http://evil.example")
         assert local.get("/").status_code == 400
         assert local.get("/", headers={"host": "[::1]:8000"}).status_code == 200
@@ -201,10 +201,10 @@ def test_pages_are_for_this_machine_only_unless_a_token_is_shown(runs: tuple[str
 
 def test_nothing_can_be_written_and_no_query_takes_for_ever(runs: tuple[str, str, str]) -> None:
     slow = "with recursive n(i) as (select 1 union all select i + 1 from n where i < 100000000) select count(*) from n"
-    with Reader.open(runs[0]) as reader:
+    with ReadOnlyStore.open(runs[0]) as reader:
         with pytest.raises(Exception, match=r"read-only|readonly|cannot be written"), reader.reading() as connection:
             connection.execute(text("delete from run"))
-        with pytest.raises(TooSlow, match=r"within 0\.05 s"), reader.reading(0.05) as connection:
+        with pytest.raises(QueryTimeout, match=r"within 0\.05 s"), reader.reading(0.05) as connection:
             connection.execute(text(slow))
         with reader.reading() as connection:
             assert connection.execute(text("select count(*) from run")).scalar_one() == 2
@@ -214,7 +214,7 @@ def test_a_search_stops_when_its_time_is_up_and_goes_on_where_it_stopped(
     runs: tuple[str, str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(search, "STRETCH", 3)
-    with Reader.open(runs[0]) as reader, reader.reading() as connection:
+    with ReadOnlyStore.open(runs[0]) as reader, reader.reading() as connection:
         monkeypatch.setattr(search, "SEARCH_SECONDS", 0)
         assert search.find_programs(connection, "print(6)", 5) == search.Found(
             [], rest=search.find_programs(connection, "x", 5).rest
@@ -226,7 +226,7 @@ def test_a_search_stops_when_its_time_is_up_and_goes_on_where_it_stopped(
 
 
 def test_a_site_says_where_it_is_and_asks_for_a_token_where_others_may_come(runs: tuple[str, str, str]) -> None:
-    with Reader.open(runs[0]) as reader:
+    with ReadOnlyStore.open(runs[0]) as reader:
         local, open_ = Site(reader, "127.0.0.1", 0), Site(reader, "0.0.0.0", 0)
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", local.url)
         assert re.fullmatch(r"http://[^/]+:\d+/\?token=[\w-]{32}", open_.url)

@@ -105,7 +105,7 @@ def test_a_backup_made_while_a_run_writes_has_everything_committed_until_then(
             recorder.completion(record(sample=sample, step=2))
         assert cli.call(["results", "backup", str(file), "--store", url]) == 0
     assert cli.call(["results", "backup", str(file), "--store", url]) == 2
-    assert "is there already" in capsys.readouterr().err
+    assert "exists already" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("copy")] == ["copy.db"]
     with Store.open(str(file), create=False) as copy, reading(copy.engine) as connection:
         kept = text("select count(*), count(completion), min(program) from verifications where step = 1")

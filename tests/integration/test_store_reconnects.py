@@ -58,7 +58,7 @@ def _record(recorder: Recorder, record: Make, numbers: range) -> None:
         recorder.completion(record(step=number, program=f"print({number % 700})"))
 
 
-@pytest.mark.parametrize("open_recorder", [Store.recorder, Store.recorder_apart])
+@pytest.mark.parametrize("open_recorder", [Store.recorder, Store.out_of_process_recorder])
 def test_a_server_that_is_killed_while_a_run_writes_and_comes_back_has_everything_once(
     server: Server, lua: Language, record: Make, monkeypatch: pytest.MonkeyPatch, open_recorder: Open
 ) -> None:

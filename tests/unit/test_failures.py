@@ -10,11 +10,11 @@ from statistics import fmean
 
 import pytest
 from agnostics import cli
-from agnostics.analysis.advice.faults import Fault
 from agnostics.analysis.failures import clusters
 from agnostics.analysis.solved import solved_in
 from agnostics.store import CompletionRecord, Store
-from agnostics.store.queries.attempts import Attempts
+from agnostics.store.queries.tasks import SampleCounts
+from agnostics.types.failed_program import FailedProgram
 from agnostics.types.language import Language
 from agnostics.types.verification import CompileResult, TestResult, Verdict
 from msgspec.structs import replace
@@ -25,7 +25,9 @@ Make = Callable[..., CompletionRecord]
 
 def _shapes(*said: tuple[str, str]) -> list[tuple[str, int]]:
     """The messages of the clusters of programs with what was said of each."""
-    return [(found.message, found.programs) for found in clusters([Fault(text, RUN, told) for text, told in said])]
+    return [
+        (found.message, found.programs) for found in clusters([FailedProgram(text, RUN, told) for text, told in said])
+    ]
 
 
 SAME = {
@@ -90,7 +92,11 @@ def test_what_is_said_keeps_messages_apart_even_where_a_program_has_the_same_wor
 
 
 def test_verdicts_without_a_message_are_clusters_of_their_own_and_the_commonest_comes_first() -> None:
-    faults = [Fault("a", COMPILE, "Error: x"), Fault("b", RUN, "Error: x"), *[Fault("c", WRONG, f"{i}") for i in "123"]]
+    faults = [
+        FailedProgram("a", COMPILE, "Error: x"),
+        FailedProgram("b", RUN, "Error: x"),
+        *[FailedProgram("c", WRONG, f"{i}") for i in "123"],
+    ]
     found = clusters(faults)
     assert [(one.verdict, one.message, one.programs) for one in found] == [
         (WRONG, "", 3),
@@ -102,7 +108,7 @@ def test_verdicts_without_a_message_are_clusters_of_their_own_and_the_commonest_
 
 
 def test_the_share_solved_is_that_of_all_choices_of_n_attempts() -> None:
-    tasks = [Attempts(5, 2), Attempts(4, 0), Attempts(8, 1), Attempts(2, 2)]
+    tasks = [SampleCounts(5, 2), SampleCounts(4, 0), SampleCounts(8, 1), SampleCounts(2, 2)]
     found = {one.attempts: one for one in solved_in(tasks)}
     assert [(n, one.tasks) for n, one in found.items()] == [(1, 4), (2, 4), (4, 3), (8, 1)]
     for n, one in found.items():

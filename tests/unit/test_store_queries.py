@@ -36,8 +36,8 @@ def runs(
             for model in ("first", "second")
         ]
         with store.recorder(ids[1]) as recorder:
-            for sample, (step, phase, task, kind, verdict) in enumerate(outcomes):
-                recorder.completion(record(verdict, step=step, phase=phase, task=task, kind=kind, sample=sample))
+            for sample, (step, phase, task, family, verdict) in enumerate(outcomes):
+                recorder.completion(record(verdict, step=step, phase=phase, task=task, family=family, sample=sample))
         store.finish_run(ids[1], "finished", {})
         with reading(store.engine) as connection:
             yield ids, connection

@@ -32,15 +32,15 @@ def command(context: click.Context, store: str | None, as_json: bool) -> int:
 @_json
 def status(store: str | None, as_json: bool) -> int:
     """Say which schema the database has and which is the newest; exit status 1 where they differ."""
-    from agnostics.store.database import shown
+    from agnostics.store.database import display_url
     from agnostics.store.version import newest_version, version_of
 
     engine = _engine(store)
     found, newest = version_of(engine), newest_version()
     if as_json:
-        print_json({"store": shown(engine.url), "schema": found, "newest": newest})
+        print_json({"store": display_url(engine.url), "schema": found, "newest": newest})
     else:
-        click.echo(f"{shown(engine.url)}: schema {found or 'none'}, newest {newest}")
+        click.echo(f"{display_url(engine.url)}: schema {found or 'none'}, newest {newest}")
     return 0 if found == newest else 1
 
 
@@ -48,14 +48,14 @@ def status(store: str | None, as_json: bool) -> int:
 @_store
 def upgrade(store: str | None) -> None:
     """Bring the database to the newest schema; where there is none, make it."""
-    from agnostics.store.database import shown
+    from agnostics.store.database import display_url
     from agnostics.store.version import newest_version, upgrade, version_of
 
     engine = _engine(store)
     before = version_of(engine)
     upgrade(engine)
     done = "is up to date" if before == newest_version() else f"went from {before or 'nothing'} to {newest_version()}"
-    click.echo(f"{shown(engine.url)}: {done}")
+    click.echo(f"{display_url(engine.url)}: {done}")
 
 
 def _engine(store: str | None) -> Engine:

@@ -10,11 +10,21 @@ import click
 from sqlalchemy import Connection
 
 from agnostics.cli.output import print_table
-from agnostics.store.queries.runs import Count, RunLine, Score, curve, find_run, kinds, run_line, scores, verdicts
+from agnostics.store.queries.runs import (
+    EvalScore,
+    PassCount,
+    RunSummary,
+    curve,
+    find_run,
+    kinds,
+    run_summary,
+    scores,
+    verdicts,
+)
 
 CURVE_ROWS = 20
 EXTREMES = 5
-_PHASES = ("eval_before", "train", "eval_during", "eval_after", "eval", "eval_written")
+_PHASES = ("eval_before", "train", "eval_during", "eval_after", "eval", "eval_generated_tests")
 _WHEN = {"eval_before": "before training", "eval_after": "after training", "eval": "in evaluation"}
 
 
@@ -22,12 +32,12 @@ _WHEN = {"eval_before": "before training", "eval_after": "after training", "eval
 class Report:
     """Everything that is told of a run. `kinds` are hardest first, in the phase `kinds_in`."""
 
-    run: RunLine
-    scores: list[Score]
+    run: RunSummary
+    scores: list[EvalScore]
     verdicts: list[tuple[str, str, int]]
-    curve: list[Count]
+    curve: list[PassCount]
     kinds_in: str
-    kinds: list[Count]
+    kinds: list[PassCount]
 
     def as_dict(self) -> dict[str, Any]:
         """The report as JSON."""
@@ -41,14 +51,14 @@ class Report:
         }
 
 
-def _figures(count: Count) -> dict[str, Any]:
+def _figures(count: PassCount) -> dict[str, Any]:
     return {"programs": count.programs, "accepted": count.accepted, "pass_rate": count.rate}
 
 
 def report_of(connection: Connection, name: str) -> Report:
     """The report of the run that `name` means. Raises UsageError where none does."""
     run = find_run(connection, name)
-    line = run_line(connection, run)
+    line = run_summary(connection, run)
     phase, hardest = kinds(connection, run)
     return Report(
         run=line,
@@ -77,7 +87,7 @@ def print_report(report: Report) -> None:
     _print_kinds(report)
 
 
-def describe(run: RunLine) -> str:
+def describe(run: RunSummary) -> str:
     """A run in a sentence."""
     doing = "learning" if run.kind == "train" else "evaluated in"
     preposition = "from" if run.kind == "train" else "on"
@@ -93,14 +103,14 @@ def _print_verdicts(counted: Sequence[tuple[str, str, int]]) -> None:
     print_table(["verdict", *phases], ([verdict, *numbers] for verdict, numbers in rows.items()))
 
 
-def thinned(counts: Sequence[Count]) -> list[Count]:
+def thinned(counts: Sequence[PassCount]) -> list[PassCount]:
     """At most 20 points of a curve: neighbouring steps are added up, and named by the last."""
     width = -(-len(counts) // CURVE_ROWS)
     groups = [counts[start : start + width] for start in range(0, len(counts), width)]
-    return [Count(g[-1].name, sum(c.programs for c in g), sum(c.accepted for c in g)) for g in groups]
+    return [PassCount(g[-1].name, sum(c.programs for c in g), sum(c.accepted for c in g)) for g in groups]
 
 
-def _point(count: Count) -> list[Any]:
+def _point(count: PassCount) -> list[Any]:
     return [count.name, count.programs, f"{count.rate:.2f}", "█" * round(count.rate * 40)]
 
 

@@ -179,13 +179,13 @@ def _conclude(summary: Summary, as_json: bool) -> int:
 
 
 def _report(summary: Summary) -> str:
-    from agnostics.store.database import naming
+    from agnostics.store.database import store_argument
 
     lines = [f"run {summary.run}: {summary.steps} steps, {summary.completions} programs, {summary.seconds:.0f} s"]
     if summary.before and summary.after:
         lines.append(f"held-out pass@1: {_describe(summary.before)} -> {_describe(summary.after)}")
     lines += [f"checkpoint: {summary.checkpoint}", "next:"]
-    store = naming(summary.store)
+    store = store_argument(summary.store)
     lines.append(f"  agn results show {summary.run}{store}")
     lines.append(f'  agn results query "select verdict, count(*) from verification group by verdict"{store}')
     lines.append(f"  agn results list{store}")

@@ -14,7 +14,7 @@ from agnostics.evaluate.selection import EXAMPLES
 from agnostics.evaluate.sources import Answered, Source, Wanted
 from agnostics.store import Store
 from agnostics.store.database import reading
-from agnostics.store.queries.evaluations import unexamined_programs, written_tests
+from agnostics.store.queries.evaluations import programs_without_generated_tests, stored_generated_tests
 from agnostics.types.language import Language
 from agnostics.types.task import Task, Test
 
@@ -110,7 +110,7 @@ class Examination:
         What an earlier session has stored is not asked again.
         """
         with reading(self._store.engine) as connection:
-            examined = written_tests(connection, self._run)
+            examined = stored_generated_tests(connection, self._run)
         answers = defaultdict[str, list[list[Test]]](list)
         asking = language.model_copy(update={"prompt": REQUEST})
         for answered in source(self._wanted(tasks, examined), asking):
@@ -133,7 +133,7 @@ class Examination:
             return
         self._examined += 1
         with reading(self._store.engine) as connection:
-            programs = unexamined_programs(connection, self._run, task.id)
+            programs = programs_without_generated_tests(connection, self._run, task.id)
         for sample, program in programs:
             answered = Answered(task.model_copy(update={"tests": tests}), sample, program, 0, "stop")
             self._judging.judge(answered, program)

@@ -21,9 +21,9 @@ from agnostics.models.resolve import answer_limits, model_folder
 from agnostics.plugins.manager import PluginManager
 from agnostics.rollout.task_sampler import in_turns
 from agnostics.store import Store
-from agnostics.store.database import naming, reading
+from agnostics.store.database import reading, store_argument
 from agnostics.store.queries.evaluations import stored_samples
-from agnostics.store.store import Status
+from agnostics.store.store import RunStatus
 from agnostics.types.errors import UsageError, unknown
 from agnostics.types.language import Language
 from agnostics.types.task import Task
@@ -76,7 +76,7 @@ def evaluate(
             reporter.say("asking the model for tests of its own")
             recorder.flush()
             tasks, _ = chosen_tasks(settings, plugins)
-            with judges(progress.examined, phase="eval_written", every_test=True) as judging:
+            with judges(progress.examined, phase="eval_generated_tests", every_test=True) as judging:
                 examination = Examination(store, name, judging, settings.written_tests)
                 examined = examination.hold(tasks, source, language)
             reporter.say(f"the model has written tests to {examined} task{'' if examined == 1 else 's'}")
@@ -95,7 +95,7 @@ def chosen_tasks(settings: EvaluationSettings, plugins: PluginManager) -> tuple[
     read = partial(adapter.tasks, settings.split, source=source, seed=settings.seed)
     if not settings.tasks:
         return read(), None
-    order = in_turns(tuple(task.kind for task in read()), settings.seed)
+    order = in_turns(tuple(task.family for task in read()), settings.seed)
     drawn = set(order[: settings.tasks])
     return (task for place, task in enumerate(read()) if place in drawn), len(drawn)
 
@@ -142,9 +142,9 @@ def _started(store: Store, run: str, progress: _Progress) -> Iterator[str]:
     try:
         yield run
     except BaseException as error:
-        early: Status = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
+        early: RunStatus = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
         store.finish_run(run, early, {**progress.summary(), "error": str(error)})
-        again = f"agn eval --resume {run}{naming(str(store.engine.url))}"
+        again = f"agn eval --resume {run}{store_argument(str(store.engine.url))}"
         progress.reporter.say(f"what is verified is stored; to go on: {again}")
         raise
     finally:

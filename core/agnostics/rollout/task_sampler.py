@@ -87,7 +87,7 @@ class Curriculum:
         return iter(others)
 
     def _order(self, epoch: int) -> tuple[int, ...]:
-        return in_turns(tuple(question.task.kind for question in self.questions), f"{self.seed}/{epoch}")
+        return in_turns(tuple(question.task.family for question in self.questions), f"{self.seed}/{epoch}")
 
 
 @lru_cache(maxsize=2)

@@ -16,7 +16,7 @@ from agnostics.profiling.chrome_trace import TraceFile
 from agnostics.profiling.spans import Span
 from agnostics.store import CompletionRecord, Store
 from agnostics.store.database import reading, without_password
-from agnostics.store.queries.steps import figures_by_step
+from agnostics.store.queries.steps import metrics_by_step
 from agnostics.train.checkpoint import Progress
 from agnostics.train.config import RunConfig
 from agnostics.types.errors import AgnosticsError
@@ -88,7 +88,7 @@ class Books:
 
     def ledger(self, name: str) -> AbstractContextManager[Ledger]:
         """Where the run's completions and figures go."""
-        return self.store.recorder_apart(name) if self.store else nullcontext(_Unwritten())
+        return self.store.out_of_process_recorder(name) if self.store else nullcontext(_Unwritten())
 
     def trace(self, folder: Path) -> AbstractContextManager[Trace]:
         """Where the run's timeline goes: into its `folder`."""
@@ -130,7 +130,7 @@ class Books:
         """What a resumed run has done, as watchers see it."""
         assert self.store
         with reading(self.store.engine) as connection:
-            stored = figures_by_step(connection, name)
+            stored = metrics_by_step(connection, name)
         return {step: shown(figures) for step, figures in stored.items()}
 
 

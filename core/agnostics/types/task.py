@@ -141,10 +141,10 @@ class Task(Frozen):
     limits: LimitOverrides = LimitOverrides()
     prompt_format: PromptFormat | None = None
     """How a completion becomes a program, where it is not the whole of one."""
-    kind: str | None = None
-    """The family that the task belongs to, for tables and for reference programs."""
+    family: str | None = None
+    """The family of tasks that this one belongs to; tables group by it, reference programs are found by it."""
     parameters: dict[str, int | str] = {}
-    """The constants of this task within its kind."""
+    """The constants of this task within its family."""
     tags: tuple[str, ...] = ()
     difficulty: str | None = None
     metadata: dict[str, Any] = {}

@@ -14,7 +14,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.templating import Jinja2Templates
 
-from agnostics.store.reader import Reader
+from agnostics.store.read_only import ReadOnlyStore
 from agnostics.types.errors import AgnosticsError
 from agnostics.web import escaping, formatting, programs, runs, search, steps, tasks
 from agnostics.web.auth import LocalHost, SafeHeaders, Token
@@ -38,7 +38,7 @@ ROUTES = {
 }
 
 
-def application(reader: Reader, *, token: str | None, cookie: str = "agn") -> Starlette:
+def application(reader: ReadOnlyStore, *, token: str | None, cookie: str = "agn") -> Starlette:
     """The pages of the database behind `reader`; with a `token`, for those who have it, else for this machine alone."""
     templates = _templates()
     who = Middleware(LocalHost) if token is None else Middleware(Token, token, cookie, templates)

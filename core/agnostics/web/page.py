@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from agnostics.store.records import clean
+from agnostics.store.records import sanitize
 
 LONGEST_ASKED = 500
 _LARGEST = 2**63 - 1
@@ -53,7 +53,7 @@ def missing(what: str) -> HTTPException:
 
 def text(request: Request, name: str) -> str:
     """A parameter of the address, as the database would hold it; empty where it is not given."""
-    return str(clean(request.query_params.get(name, "")))[:LONGEST_ASKED]
+    return str(sanitize(request.query_params.get(name, "")))[:LONGEST_ASKED]
 
 
 def choice(request: Request, name: str, choices: Collection[str], default: str = "") -> str:

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from agnostics.store.queries.runs import RunLine
+from agnostics.store.queries.runs import RunSummary
 from agnostics.web.page import choice, missing, page, reading, rows, text
 from agnostics.web.queries import runs as stored
 from agnostics.web.queries.steps import steps_page
@@ -62,7 +62,7 @@ def curves(request: Request) -> Response:
     return JSONResponse({"seen": news, "live": news.startswith("running."), **asdict(points)})
 
 
-def run_or_404(connection: Connection, request: Request) -> RunLine:
+def run_or_404(connection: Connection, request: Request) -> RunSummary:
     """The run that the address names."""
     line = stored.find_run(connection, text_of_run(request))
     if line is None:
@@ -75,7 +75,7 @@ def text_of_run(request: Request) -> str:
     return str(request.path_params["run"])
 
 
-def _progress(connection: Connection, line: RunLine) -> dict[str, Any]:
+def _progress(connection: Connection, line: RunSummary) -> dict[str, Any]:
     held_out = stored.held_out(connection, line.run)
     last = steps_page(connection, line.run, LAST_STEPS)
     counts = stored.verdicts(connection, line.run)

@@ -10,7 +10,7 @@ from typing import Any
 
 import uvicorn
 
-from agnostics.store.reader import Reader
+from agnostics.store.read_only import ReadOnlyStore
 from agnostics.types.errors import UsageError
 from agnostics.web.app import application
 from agnostics.web.auth import is_loopback
@@ -23,7 +23,7 @@ _EVERYWHERE = {"0.0.0.0", "::", ""}
 class Site:
     """The results pages on a port that is taken. `url` leads to them, with the token where one is asked for."""
 
-    def __init__(self, reader: Reader, host: str, port: int) -> None:
+    def __init__(self, reader: ReadOnlyStore, host: str, port: int) -> None:
         self._socket = _listen(host, port)
         port = self._socket.getsockname()[1]
         token = None if is_loopback(host) else secrets.token_urlsafe(24)

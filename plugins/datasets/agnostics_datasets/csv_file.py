@@ -16,7 +16,7 @@ from agnostics_datasets.records import complaining
 
 Cells = Mapping[str, str]
 NEEDED = ("id", "input", "output")
-COLUMNS = (*NEEDED, "statement", "split", "compare", "difficulty", "kind", "tags")
+COLUMNS = (*NEEDED, "statement", "split", "compare", "difficulty", "family", "tags")
 
 
 class Csv(Dataset):
@@ -34,7 +34,7 @@ class Csv(Dataset):
     fields: ClassVar[Mapping[str, str]] = {
         "id": "id; rows of one id that follow each other are one task",
         "input, output": "a test",
-        "statement, difficulty, kind": "as they are",
+        "statement, difficulty, family": "as they are",
         "compare": "the mode of comparison",
         "tags": "tags, separated by spaces",
         "split": "the split",
@@ -84,7 +84,7 @@ def _task(first: Cells, tests: Sequence[Cells]) -> Task:
         statement=first.get("statement", ""),
         tests=tuple(Test(input=cells["input"], output=cells["output"]) for cells in tests),
         compare=Comparison.model_validate({"mode": first.get("compare") or "tokens"}),
-        kind=first.get("kind") or None,
+        family=first.get("family") or None,
         tags=tuple(first.get("tags", "").split()),
         difficulty=first.get("difficulty") or None,
     )

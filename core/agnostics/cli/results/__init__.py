@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from agnostics.store.filters import RunFilter
-    from agnostics.store.queries.runs import RunLine
+    from agnostics.store.queries.runs import RunSummary
 
 MOST_ROWS = 1000
 
@@ -113,8 +113,8 @@ def query(sql: str, store: str | None, as_json: bool, seconds: float) -> None:
     The tables and views are described in docs/results-database.md.
     """
     from agnostics.store.database import default_url, parse_url
-    from agnostics.store.readonly import ask
     from agnostics.store.store import Store
+    from agnostics.store.user_sql import ask
 
     url = store or default_url()
     Store.open(url, create=False).close()
@@ -131,10 +131,10 @@ for subcommand in (*READING, prune, backup):
 
 
 def _print_lines(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
-    from agnostics.store.records import clean
+    from agnostics.store.records import sanitize
 
     for row in rows:
-        print_json(clean(dict(zip(columns, row, strict=True))))
+        print_json(sanitize(dict(zip(columns, row, strict=True))))
 
 
 def _print_rows(columns: Iterable[str], rows: Iterator[Any]) -> None:
@@ -143,7 +143,7 @@ def _print_rows(columns: Iterable[str], rows: Iterator[Any]) -> None:
         words.print(f"only the first {MOST_ROWS} rows are shown; --json prints them all")
 
 
-def _line(run: RunLine) -> list[Any]:
+def _line(run: RunSummary) -> list[Any]:
     passed = " → ".join(f"{rate:.2f}" for rate in run.pass_at_1.values())
     started = f"{run.started_at:%Y-%m-%d %H:%M}"
     return [run.run, started, run.status, run.language, run.model, run.dataset, run.steps, run.completions, passed]

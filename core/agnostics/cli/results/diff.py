@@ -12,7 +12,7 @@ from agnostics.cli.results.reading import reading, store_option
 
 if TYPE_CHECKING:
     from agnostics.evaluate.comparison import Both, Comparison, Measure
-    from agnostics.store.queries.runs import Score
+    from agnostics.store.queries.runs import EvalScore
 
 _WHEN = {
     "eval_before": "before training",
@@ -89,7 +89,7 @@ def _measured(measure: Measure) -> list[Any]:
     return [when, *map(_rate, measure.scores), f"{change.mean:+.3f}", interval, f"{change.p:.2g}", change.tasks]
 
 
-def _rate(score: Score) -> str:
+def _rate(score: EvalScore) -> str:
     low, high = score.interval
     return f"{score.pass_at_1:.3f} ({low:.3f} to {high:.3f})"
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agnostics.analysis.advice.faults import telling_line
 from agnostics.cli.output import json_option, print_json, print_table
 from agnostics.cli.results.faulty import Faulty, faulty_in
 from agnostics.cli.results.reading import store_option
+from agnostics.types.failed_program import error_line
 
 if TYPE_CHECKING:
-    from agnostics.analysis.advice.faults import Fault
     from agnostics.analysis.failures import Cluster
+    from agnostics.types.failed_program import FailedProgram
 
 
 @click.command()
@@ -39,8 +39,8 @@ def failures(runs: tuple[str, ...], count: int, store: str | None, as_json: bool
         _print(language, all_, count)
 
 
-def _by_language(found: Iterable[Faulty]) -> dict[str, list[Fault]]:
-    faults = defaultdict[str, list["Fault"]](list)
+def _by_language(found: Iterable[Faulty]) -> dict[str, list[FailedProgram]]:
+    faults = defaultdict[str, list["FailedProgram"]](list)
     for one in found:
         faults[one.run.language] += one.faults
     return faults
@@ -49,7 +49,7 @@ def _by_language(found: Iterable[Faulty]) -> dict[str, list[Fault]]:
 def _print(language: str, found: Sequence[Cluster], count: int) -> None:
     programs = sum(cluster.programs for cluster in found)
     click.echo(f"{language}: {programs} faulty programs, {len(found)} clusters")
-    rows = ([*_figures(cluster, programs), telling_line(cluster.example.message)] for cluster in found[:count])
+    rows = ([*_figures(cluster, programs), error_line(cluster.example.message)] for cluster in found[:count])
     print_table(["programs", "share", "verdict", "message", "for example"], rows)
     click.echo()
 

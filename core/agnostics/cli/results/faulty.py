@@ -6,22 +6,22 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agnostics.analysis.advice.faults import Fault
 from agnostics.cli.results.filters import run_and_phase
 from agnostics.cli.results.reading import reading
 from agnostics.types.errors import UsageError
+from agnostics.types.failed_program import FailedProgram
 
 if TYPE_CHECKING:
-    from agnostics.store.queries.runs import RunLine
+    from agnostics.store.queries.runs import RunSummary
 
 
 @dataclass(frozen=True, slots=True)
 class Faulty:
     """The faulty programs of a run, all of them or those of `phase`, in the order in which they were written."""
 
-    run: RunLine
+    run: RunSummary
     phase: str | None
-    faults: list[Fault]
+    faults: list[FailedProgram]
 
     @property
     def name(self) -> str:
@@ -31,18 +31,18 @@ class Faulty:
 
 def faulty_in(names: Iterable[str], store: str | None) -> list[Faulty]:
     """What each of `names` means, RUN or RUN:PHASE. Raises UsageError for an unknown run or phase."""
-    from agnostics.store.queries.attempts import failed_programs
-    from agnostics.store.queries.runs import run_line
+    from agnostics.store.queries.failed_programs import failed_programs
+    from agnostics.store.queries.runs import run_summary
 
     found = []
     with reading(store) as connection:
         for name in dict.fromkeys(names):
             run, phase = run_and_phase(connection, name)
-            found.append(Faulty(run_line(connection, run), phase, failed_programs(connection, run, phase)))
+            found.append(Faulty(run_summary(connection, run), phase, failed_programs(connection, run, phase)))
     return found
 
 
-def one_language(found: Iterable[Faulty]) -> tuple[str, list[Fault]]:
+def one_language(found: Iterable[Faulty]) -> tuple[str, list[FailedProgram]]:
     """The language of `found`, and all their programs. Raises UsageError for several languages, or no program."""
     found = list(found)
     languages = sorted({one.run.language for one in found})

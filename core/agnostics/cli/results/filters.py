@@ -14,7 +14,7 @@ from agnostics.types.verification import Verdict
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from agnostics.store.filters import Filter
+    from agnostics.store.filters import VerificationFilter
 
 _TIMES = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"]
 _RUN_OPTIONS = (
@@ -62,18 +62,18 @@ def verification_options(function: Callable[..., None]) -> Callable[..., None]:
     return _with(_VERIFICATION_OPTIONS, command)
 
 
-def filter_of(connection: Connection, name: str | None, wanted: dict[str, Any]) -> Filter:
+def filter_of(connection: Connection, name: str | None, wanted: dict[str, Any]) -> VerificationFilter:
     """The filter that a person's words mean; `name` is RUN or RUN:PHASE, None for every run.
 
     Raises UsageError for a run, phase or verdict that does not exist, and for steps that are none.
     """
-    from agnostics.store.filters import Filter
+    from agnostics.store.filters import VerificationFilter
 
     run, phase = (None, None) if name is None else run_and_phase(connection, name)
     for verdict in wanted["verdicts"]:
         if verdict not in set(Verdict):
             raise unknown("verdict", verdict, Verdict)
-    return Filter(**{**wanted, "steps": _steps(wanted["steps"])}, run=run, phase=phase)
+    return VerificationFilter(**{**wanted, "steps": _steps(wanted["steps"])}, run=run, phase=phase)
 
 
 def run_and_phase(connection: Connection, name: str) -> tuple[str, str | None]:

@@ -12,7 +12,7 @@ from agnostics.cli.results.filters import filter_of, verification_options
 from agnostics.cli.results.reading import reading, store_option
 
 if TYPE_CHECKING:
-    from agnostics.store.queries.completions import StoredAnswer
+    from agnostics.store.queries.completions import StoredCompletion
     from agnostics.store.views import VerificationRow
 
 _COLUMNS = ["number", "phase", "step", "task", "verdict", "tests", "reward", "tokens", "program"]
@@ -30,7 +30,7 @@ def programs(run: str, wanted: dict[str, Any], count: int, store: str | None, as
 
     With --json, one object per line, with the whole program and what the model said around it.
     """
-    from agnostics.store.database import default_url, naming
+    from agnostics.store.database import default_url, store_argument
     from agnostics.store.verifications import verification_rows
 
     with reading(store) as connection:
@@ -41,7 +41,7 @@ def programs(run: str, wanted: dict[str, Any], count: int, store: str | None, as
         return
     print_table(_COLUMNS, map(_line, rows))
     if rows:
-        named = naming(store or default_url())
+        named = store_argument(store or default_url())
         words.print(f"one in full: agn results program {rows[0].completion_id}{named}", markup=False, soft_wrap=True)
 
 
@@ -51,10 +51,10 @@ def programs(run: str, wanted: dict[str, Any], count: int, store: str | None, as
 @json_option
 def program(number: int, store: str | None, as_json: bool) -> None:
     """One program in full, by its NUMBER: the task, the program, and what each test made of it."""
-    from agnostics.store.queries.completions import answer_of
+    from agnostics.store.queries.completions import load_completion
 
     with reading(store) as connection:
-        answer = answer_of(connection, number)
+        answer = load_completion(connection, number)
     if as_json:
         tests = [{**asdict(ran), **_asked(answer, ran.number)} for ran in answer.ran]
         print_json({**asdict(answer.row), "statement": answer.statement, "tests": tests})
@@ -70,7 +70,7 @@ def _line(row: VerificationRow) -> list[Any]:
     return [row.completion_id, row.phase, row.step, row.task, row.verdict, tests, row.reward, row.tokens, shown]
 
 
-def _print(answer: StoredAnswer) -> None:
+def _print(answer: StoredCompletion) -> None:
     row = answer.row
     where = f"run {row.run}, {row.phase}, step {row.step}, task {row.task}, sample {row.sample}"
     judged = f"{row.verdict}: {row.tests_passed} of {row.tests_total} tests passed, {row.tokens} tokens"
@@ -85,6 +85,6 @@ def _print(answer: StoredAnswer) -> None:
         print_table(["test", "verdict", "input", "expected", "output", "stderr"], rows)
 
 
-def _asked(answer: StoredAnswer, number: int) -> dict[str, str]:
+def _asked(answer: StoredCompletion, number: int) -> dict[str, str]:
     test = answer.asked[number - 1]
     return {"input": test.input, "expected": test.output}

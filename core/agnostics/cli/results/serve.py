@@ -21,13 +21,13 @@ def serve(host: str, port: int, store: str | None) -> None:
     Other machines are answered only where --host says so, and then only who has the token that is printed.
     """
     from agnostics.store.database import default_url
-    from agnostics.store.reader import Reader
+    from agnostics.store.read_only import ReadOnlyStore
 
     try:
         from agnostics.web.server import Site
     except ModuleNotFoundError as error:
         raise MissingRequirement(f"{error.name} is not installed; run: pip install 'agnostics[serve]'") from error
-    with Reader.open(store or default_url()) as reader:
+    with ReadOnlyStore.open(store or default_url()) as reader:
         site = Site(reader, host, port)
         if site.needs_token:
             words.print("whoever has the token in this address sees everything; nothing is encrypted")

@@ -25,12 +25,12 @@ def solved(run: str, steps: int, store: str | None, as_json: bool) -> None:
     began with. RUN is an id, its beginning, or `last`.
     """
     from agnostics.analysis.solved import solved_in
-    from agnostics.store.queries.attempts import attempts_by_task
-    from agnostics.store.queries.runs import find_run, run_line
+    from agnostics.store.queries.runs import find_run, run_summary
+    from agnostics.store.queries.tasks import sample_counts_by_task
 
     with reading(store) as connection:
-        line = run_line(connection, find_run(connection, run))
-        shares = solved_in(attempts_by_task(connection, line.run, steps), seed=line.seed)
+        line = run_summary(connection, find_run(connection, run))
+        shares = solved_in(sample_counts_by_task(connection, line.run, steps), seed=line.seed)
     if not shares:
         raise UsageError(f"run {line.run} has judged no program yet; agn results list says which have")
     if as_json:

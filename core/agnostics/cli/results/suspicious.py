@@ -28,7 +28,7 @@ def suspicious(run: str, wanted: dict[str, Any], count: int, store: str | None, 
     several tasks. Nothing is run and no model is asked: look at the example before you believe it.
     """
     from agnostics.analysis.reward_hacking.suspects import inspect
-    from agnostics.store.database import default_url, naming
+    from agnostics.store.database import default_url, store_argument
     from agnostics.store.queries.accepted import accepted_programs
 
     with reading(store) as connection:
@@ -36,7 +36,7 @@ def suspicious(run: str, wanted: dict[str, Any], count: int, store: str | None, 
     if as_json:
         print_json([asdict(suspect) for suspect in inspection.suspects[:count]])
     else:
-        _print(inspection, count, naming(store or default_url()))
+        _print(inspection, count, store_argument(store or default_url()))
 
 
 def _print(inspection: Inspection, count: int, store: str) -> None:

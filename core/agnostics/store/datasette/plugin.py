@@ -23,8 +23,8 @@ VERSION_TABLE = "agnostics_version"
 
 @hookimpl
 def prepare_connection(conn: sqlite3.Connection) -> None:
-    """`plain(x)` in SQL, as everywhere in Agnostics: the text that was compressed."""
-    conn.create_function("plain", 1, _plain, deterministic=True)
+    """`decompress(x)` in SQL, as everywhere in Agnostics: the text that was compressed."""
+    conn.create_function("decompress", 1, _decompress, deterministic=True)
 
 
 @hookimpl
@@ -32,7 +32,7 @@ def render_cell(value: Any, database: str, datasette: Any) -> str | None:
     """A compressed text as the text that it is; Datasette escapes it."""
     if not isinstance(value, bytes) or not _is_ours(datasette, database):
         return None
-    text = _plain(value)
+    text = _decompress(value)
     return text if isinstance(text, str) else value.hex()
 
 
@@ -71,8 +71,8 @@ def _has_our_version(uri: str) -> bool:
         return False
 
 
-def _plain(value: Any) -> Any:
-    """As `agnostics.store.compressed.plain`."""
+def _decompress(value: Any) -> Any:
+    """As `agnostics.store.compressed.decompress`."""
     try:
         return zlib.decompress(value).decode() if isinstance(value, bytes) else value
     except (zlib.error, UnicodeDecodeError):

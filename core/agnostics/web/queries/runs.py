@@ -12,7 +12,7 @@ from sqlalchemy import Connection, func, select
 
 from agnostics.store import schema
 from agnostics.store.queries import runs as queries
-from agnostics.store.queries.runs import RunLine, run_line
+from agnostics.store.queries.runs import RunSummary, run_summary
 from agnostics.store.records import PHASES
 from agnostics.types.verification import Verdict
 
@@ -60,20 +60,20 @@ def run_names(connection: Connection) -> tuple[list[str], list[str]]:
 
 def runs_page(
     connection: Connection, size: int, *, language: str = "", status: str = "", model: str = "", before: str = ""
-) -> list[RunLine]:
+) -> list[RunSummary]:
     """The newest `size` runs with ids before `before`; an empty text filters nothing."""
     query = select(_run.id).join(schema.language).order_by(_run.id.desc()).limit(size)
     wanted = {schema.language.c.name: language, _run.status: status, _run.model: model}
     query = query.where(*(column == value for column, value in wanted.items() if value))
     if before:
         query = query.where(_run.id < before)
-    return [run_line(connection, run) for run in connection.scalars(query).all()]
+    return [run_summary(connection, run) for run in connection.scalars(query).all()]
 
 
-def find_run(connection: Connection, run: str) -> RunLine | None:
+def find_run(connection: Connection, run: str) -> RunSummary | None:
     """The run whose id is `run`."""
     known = known_run(connection, run)
-    return None if known is None else run_line(connection, known)
+    return None if known is None else run_summary(connection, known)
 
 
 def known_run(connection: Connection, run: str) -> str | None:

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from sqlalchemy import Column, Connection, Table, func, or_, select
 
 from agnostics.store import schema
-from agnostics.store.queries.runs import RunLine, run_line
+from agnostics.store.queries.runs import RunSummary, run_summary
 from agnostics.web.queries.completions import Answer, answers
 from agnostics.web.queries.tasks import TaskText, task_text
 
@@ -41,12 +41,12 @@ def find_tasks(connection: Connection, text: str, size: int, below: int | None =
     return Found([task for id_ in ids if (task := task_text(connection, id_))], rest)
 
 
-def find_runs(connection: Connection, text: str, size: int) -> list[RunLine]:
+def find_runs(connection: Connection, text: str, size: int) -> list[RunSummary]:
     """The newest runs with `text` in their id, model, data set or language."""
     run = schema.run.c
     holds = [c.icontains(text, autoescape=True) for c in (run.id, run.model, run.dataset, schema.language.c.name)]
     query = select(run.id).join(schema.language).where(or_(*holds))
-    return [run_line(connection, id_) for id_ in connection.scalars(query.order_by(run.id.desc()).limit(size)).all()]
+    return [run_summary(connection, id_) for id_ in connection.scalars(query.order_by(run.id.desc()).limit(size)).all()]
 
 
 def _search(

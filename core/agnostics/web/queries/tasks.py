@@ -25,7 +25,7 @@ class TaskLine:
 
     task_id: int
     task: str
-    kind: str | None
+    family: str | None
     programs: int
     accepted: int
     rate: float
@@ -37,7 +37,7 @@ class TaskText:
 
     task_id: int
     task: str
-    kind: str | None
+    family: str | None
     difficulty: str | None
     statement: str
     definition: Mapping[str, Any]
@@ -66,12 +66,12 @@ def tasks_page(
     """`size` tasks of `run` in `phase`, those after (value that orders, task's number)."""
     counted = _counted(run, phase)
     value = {"hardest": counted.c.rate, "easiest": counted.c.rate, "most": counted.c.programs}[order]
-    query = select(counted, _task.key, _task.kind).join(schema.task, _task.id == counted.c.task_id).limit(size)
+    query = select(counted, _task.key, _task.family).join(schema.task, _task.id == counted.c.task_id).limit(size)
     query = query.order_by(value if order == "hardest" else value.desc(), counted.c.task_id)
     if after is not None:
         query = query.where(_beyond(value, counted.c.task_id, after, descending=order != "hardest"))
     return [
-        TaskLine(row.task_id, row.key, row.kind, int(row.programs), int(row.accepted), row.rate)
+        TaskLine(row.task_id, row.key, row.family, int(row.programs), int(row.accepted), row.rate)
         for row in connection.execute(query)
     ]
 
@@ -104,7 +104,7 @@ def _beyond(
 
 def task_text(connection: Connection, task_id: int) -> TaskText | None:
     """The task with the number `task_id`."""
-    columns = (_task.id, _task.key, _task.kind, _task.difficulty, _task.statement, _task.definition)
+    columns = (_task.id, _task.key, _task.family, _task.difficulty, _task.statement, _task.definition)
     row = connection.execute(select(*columns).where(_task.id == task_id)).one_or_none()
     return None if row is None else TaskText(*row)
 
