@@ -19,7 +19,7 @@ from agnostics.types.verification import CompileResult, Difference, TestResult, 
 from agnostics.web.app import application
 from agnostics.web.auth import HEADERS
 from agnostics.web.queries import search
-from agnostics.web.server import Site
+from agnostics.web.server import ResultsServer
 from msgspec.structs import replace
 from sqlalchemy import text
 from starlette.testclient import TestClient
@@ -45,9 +45,9 @@ def runs(database: str, lua: Language, record: Callable[..., CompletionRecord]) 
                     verdict = Verdict.ACCEPTED if step + sample > 30 else Verdict.WRONG_ANSWER
                     program = f"print({step % 7})"
                     recorder.completion(record(verdict, step=step, task=task, sample=sample % 2, program=program))
-                shares = {"share_accepted": step / STEPS, "share_wrong_answer": 1 - step / STEPS}
-                seconds = {"sampling_s": 1.5, "updating_s": 0.5, "seconds": 2.0, "idle_training": 0.75}
-                recorder.step(step, {"pass_rate": step / STEPS, **shares, **seconds})
+                fractions = {"fraction_accepted": step / STEPS, "fraction_wrong_answer": 1 - step / STEPS}
+                seconds = {"generation_s": 1.5, "update_s": 0.5, "step_s": 2.0, "idle_training": 0.75}
+                recorder.step(step, {"pass_rate": step / STEPS, **fractions, **seconds})
             recorder.step(0, {"eval_before_pass_at_1": 0.1, "eval_before_pass_at_1_low": 0.05})
         with store.recorder(hostile) as recorder:
             recorder.completion(hostile_record(record(Verdict.WRONG_ANSWER)))
@@ -146,7 +146,7 @@ def test_a_program_is_shown_with_its_tests_and_the_difference_marked(browser: Te
     expected, actual = re.findall(r"<pre[^>]*>\n2 <mark>(.*?)</mark>", shown, re.S)
     assert expected == "HERE"
     assert actual.startswith("&lt;script&gt;alert(1)&lt;/script&gt;")
-    assert "What the compiler said" in shown
+    assert "Compiler message" in shown
     assert "RIGHT-TO-LEFT OVERRIDE" in shown
 
 
@@ -213,10 +213,10 @@ def test_nothing_can_be_written_and_no_query_takes_for_ever(runs: tuple[str, str
 def test_a_search_stops_when_its_time_is_up_and_goes_on_where_it_stopped(
     runs: tuple[str, str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search, "STRETCH", 3)
+    monkeypatch.setattr(search, "RANGE_ROWS", 3)
     with ReadOnlyStore.open(runs[0]) as reader, reader.reading() as connection:
         monkeypatch.setattr(search, "SEARCH_SECONDS", 0)
-        assert search.find_programs(connection, "print(6)", 5) == search.Found(
+        assert search.find_programs(connection, "print(6)", 5) == search.SearchResult(
             [], rest=search.find_programs(connection, "x", 5).rest
         )
         monkeypatch.setattr(search, "SEARCH_SECONDS", 60)
@@ -227,7 +227,7 @@ def test_a_search_stops_when_its_time_is_up_and_goes_on_where_it_stopped(
 
 def test_a_site_says_where_it_is_and_asks_for_a_token_where_others_may_come(runs: tuple[str, str, str]) -> None:
     with ReadOnlyStore.open(runs[0]) as reader:
-        local, open_ = Site(reader, "127.0.0.1", 0), Site(reader, "0.0.0.0", 0)
+        local, open_ = ResultsServer(reader, "127.0.0.1", 0), ResultsServer(reader, "0.0.0.0", 0)
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", local.url)
         assert re.fullmatch(r"http://[^/]+:\d+/\?token=[\w-]{32}", open_.url)
         local.close()
@@ -242,10 +242,10 @@ def test_what_keeps_the_pages_from_being_served_is_one_line(
         assert cli.call(["results", "serve", "--port", str(port), "--store", runs[0]]) == 2
     assert (
         capsys.readouterr().err
-        == f"agn: cannot answer at 127.0.0.1 port {port}: it is in use; name another with --port\n"
+        == f"agn: cannot listen on 127.0.0.1 port {port}: it is in use; name another with --port\n"
     )
     assert cli.call(["results", "serve", "--store", "sqlite:////nowhere/to/be/found.db"]) == 2
-    assert "agn run makes one" in capsys.readouterr().err
+    assert "agn run creates one" in capsys.readouterr().err
     monkeypatch.delitem(sys.modules, "agnostics.web.server")
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     assert cli.call(["results", "serve", "--store", runs[0]]) == 3

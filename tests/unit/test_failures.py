@@ -161,7 +161,7 @@ def test_a_runs_failures_are_told_in_clusters_with_an_example(filled: str, capsy
     assert found[0]["example"] == first
     assert cli.call(["results", "--store", filled, "failures", "last", "-n", "1"]) == 0
     shown = capsys.readouterr().out
-    assert shown.startswith("lua: 4 faulty programs, 2 clusters\n")
+    assert shown.startswith("lua: 4 failed programs, 2 clusters\n")
     assert "0.75   runtime_error  snippet.lua:…: attempt to call '…'" in shown
     assert "\x1b" not in shown
     assert "[bold]" not in shown
