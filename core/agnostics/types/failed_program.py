@@ -22,7 +22,7 @@ _DETAIL = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|`[^`\n]*`|\d+")
 
 @dataclass(frozen=True, slots=True)
 class FailedProgram:
-    """A program with a failed verdict; `message` is the compiler's or the run's, `difference` its first wrong output."""
+    """A program with a failed verdict, the `message` of its compiler or run, and the `difference` of its output."""
 
     program: str
     verdict: Verdict

@@ -20,10 +20,10 @@ COLUMNS = (*NEEDED, "statement", "split", "compare", "difficulty", "family", "ta
 
 
 class Csv(Dataset):
-    """Tasks from a table with the columns `id`, `input`, `output`, and `statement` and others where they are needed.
+    """Tasks from a table with the columns `id`, `input`, `output`, and optionally `statement` and others.
 
-    A row is a test, and rows of one `id` that follow each other are the tests of one task; the first of them has what
-    the task has once. `compare` is a mode, `tags` are separated by spaces, and a row without `split` is for training.
+    A row is a test, and consecutive rows with the same `id` are the tests of one task; the first of them has the
+    fields of the task. `compare` is a mode, `tags` are separated by spaces, and a row without `split` is for training.
     """
 
     name: ClassVar[str] = "csv"
@@ -41,7 +41,7 @@ class Csv(Dataset):
     }
 
     def tasks(self, split: str, *, source: str | None = None, seed: int = 0) -> Iterator[Task]:
-        """The tasks of `split`, in the order of the file; see `Dataset.tasks`. None have to be of the split "test"."""
+        """The tasks of `split`, in the order of the file; see `Dataset.tasks`. The split "test" may be empty."""
         if source is None:
             raise UsageError("the data set 'csv' needs a file: name it, as in tasks.csv or csv:FILE")
         path = Path(source)

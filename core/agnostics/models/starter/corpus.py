@@ -24,8 +24,8 @@ class Example:
 class Corpus:
     """Endless examples: families in equal shares, and `right_share` of the answers right.
 
-    Each family has a few wrong programs of its own, so that they come up often enough for a small model to learn them as
-    well as the right one: it knows what is right, but not that it is.
+    Each family has a few wrong programs of its own, so that they come up often enough for a small model to learn them
+    as well as the right one: it knows what is right, but not that it is.
     """
 
     def __init__(self, language: Language, tasks: Sequence[Task], *, right_share: float, wrong: int, seed: int) -> None:

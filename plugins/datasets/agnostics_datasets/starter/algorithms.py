@@ -1,4 +1,4 @@
-"""Starter tasks that take a loop over numbers."""
+"""Starter tasks that need a loop over numbers."""
 
 from __future__ import annotations
 

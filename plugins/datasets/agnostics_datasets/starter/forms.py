@@ -1,4 +1,4 @@
-"""The forms of input that starter tasks have."""
+"""The forms of input of starter tasks."""
 
 from __future__ import annotations
 

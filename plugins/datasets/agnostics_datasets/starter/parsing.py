@@ -1,4 +1,4 @@
-"""Starter tasks on a line that has to be taken apart."""
+"""Starter tasks that parse a line."""
 
 from __future__ import annotations
 
