@@ -181,11 +181,11 @@ def test_a_runs_first_steps_say_what_rejection_sampling_would_solve(
     assert capsys.readouterr().out.splitlines()[0].split() == ["attempts", "tasks", "solved", "95", "%"]
 
 
-def test_a_run_that_judged_nothing_is_refused_in_one_line(
+def test_a_run_without_programs_is_refused_in_one_line(
     tmp_path: Path, lua: Language, capsys: pytest.CaptureFixture[str]
 ) -> None:
     url = f"sqlite:///{tmp_path / 'runs.db'}"
     with Store.open(url) as store:
         store.start_run(kind="train", config={}, language=lua, model="m", dataset="starter", seed=0)
     assert cli.call(["results", "solved", "last", "--store", url]) == 2
-    assert "has judged no program yet" in capsys.readouterr().err
+    assert "has no verified program yet" in capsys.readouterr().err

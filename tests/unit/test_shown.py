@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from agnostics.web.difference import difference_spans
-from agnostics.web.escaping import Excerpt, excerpt_around, name, excerpt, plain, visible
+from agnostics.web.escaping import Excerpt, excerpt, excerpt_around, name, plain, visible
 
 
 def test_what_a_browser_would_obey_or_hide_is_named() -> None:

@@ -1,4 +1,4 @@
-"""Connections to a results database: where it is, how it is opened, and what its errors mean to people."""
+"""Connections to a results database: URLs, engines, transactions, and error messages."""
 
 from __future__ import annotations
 

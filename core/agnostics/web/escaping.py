@@ -67,10 +67,10 @@ def excerpt(text: str, span: tuple[int, int] | None = None, most: int = MOST) ->
     return Excerpt(text[first:begin], text[begin:end], text[end:last], first, max(0, len(text) - last))
 
 
-def excerpt_around(text: str, wanted: str, most: int) -> Excerpt:
-    """At most `most` characters of `text`, around the first match of `wanted`, ignoring case."""
-    begin = text.lower().find(wanted.lower()) if wanted else -1
-    return excerpt(text, None if begin < 0 else (begin, begin + len(wanted)), most)
+def excerpt_around(text: str, query: str, most: int) -> Excerpt:
+    """At most `most` characters of `text`, around the first match of `query`, ignoring case."""
+    begin = text.lower().find(query.lower()) if query else -1
+    return excerpt(text, None if begin < 0 else (begin, begin + len(query)), most)
 
 
 def _is_printable(character: str) -> bool:

@@ -142,9 +142,9 @@ def _with_one_output(rows: Iterator[Row], kinds: Iterator[Row]) -> Iterator[Row]
     types: dict[str, str] = {}
     for where, row in kinds:
         with complaining(where):
-            said = Classification.model_validate(row)
-        if found := _type(said.generation or ""):
-            types[said.id] = found
+            classification = Classification.model_validate(row)
+        if found := _type(classification.generation or ""):
+            types[classification.id] = found
     yield from ((where, row) for where, row in rows if _is_kept(row, types))
 
 

@@ -15,9 +15,7 @@ _BREAK = re.compile(r"<br\s*/?>\n?", re.IGNORECASE)
 
 
 class Page(HTMLParser):
-    """A statement. A sample is what stands preformatted below a heading such as "Sample Input 1", and the same for its
-    output.
-    """
+    """Parser of a statement. A sample is the preformatted text below a heading such as "Sample Input 1"."""
 
     def __init__(self, html: str) -> None:
         super().__init__()

@@ -46,17 +46,17 @@ def _program(package: Package) -> list[Traversable] | None:
 
 def _flags(package: Package) -> list[str] | None:
     """The flags of the whole package; None if a test group has its own."""
-    found = [package.about.validator_flags]
+    flags = [package.about.validator_flags]
     for group in _groups(package.root / "data"):
-        said = [read_yaml(group / name) for name in _GROUP_FILES if (group / name).is_file()]
-        found += [words(_flags_of(each[key])) for each in said for key in _GROUP_FLAGS if key in each]
-    distinct = {tuple(each) for each in found if each}
+        settings = [read_yaml(group / name) for name in _GROUP_FILES if (group / name).is_file()]
+        flags += [words(_flags_of(each[key])) for each in settings for key in _GROUP_FLAGS if key in each]
+    distinct = {tuple(each) for each in flags if each}
     return None if len(distinct) > 1 else list(next(iter(distinct), ()))
 
 
-def _flags_of(said: Any) -> Any:
+def _flags_of(value: Any) -> Any:
     """The flags, also from a mapping that names their validator."""
-    return said.get("flags") if isinstance(said, dict) else said
+    return value.get("flags") if isinstance(value, dict) else value
 
 
 def _groups(folder: Traversable) -> Iterator[Traversable]:
