@@ -8,9 +8,9 @@ import threading
 from io import BytesIO
 from pathlib import Path
 
-from agnostics.store.reader import Reader
-from agnostics.web.queries.tasks import answers_page, tasks_page
-from agnostics.web.server import Site
+from agnostics.store.read_only import ReadOnlyStore
+from agnostics.web.queries.tasks import completions_page, tasks_page
+from agnostics.web.server import ResultsServer
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
@@ -23,8 +23,8 @@ PICTURES += ("step desktop light", "step phone light")
 
 def main(database: str, run: str) -> None:
     """Take every picture."""
-    with Reader.open(database) as reader:
-        site = Site(reader, "127.0.0.1", 0)
+    with ReadOnlyStore.open(database) as reader:
+        site = ResultsServer(reader, "127.0.0.1", 0)
         thread = threading.Thread(target=site.serve, daemon=True)
         thread.start()
         with sync_playwright() as playwright:
@@ -36,12 +36,12 @@ def main(database: str, run: str) -> None:
         thread.join()
 
 
-def addresses(reader: Reader, run: str) -> dict[str, str]:
+def addresses(reader: ReadOnlyStore, run: str) -> dict[str, str]:
     """A page of each kind: a task that some programs solved, and one program that failed after some of its tests."""
     with reader.reading() as connection:
         wrong = {"run": run, "phase": "train", "verdict": "wrong_answer"}
         tasks = [task.task_id for task in tasks_page(connection, run, "train", "hardest", 50, (0.3, 0))]
-        answers = [(answer, task) for task in tasks for answer in answers_page(connection, task, 50, **wrong)]
+        answers = [(answer, task) for task in tasks for answer in completions_page(connection, task, 50, **wrong)]
     program, task_id = max(answers, key=lambda found: (found[0].tests_passed, len(found[0].program or "")))
     task = f"tasks/{task_id}?run={run}&phase=train"
     return {

@@ -89,7 +89,7 @@ def _record(
     step: int = 1,
     phase: Any = "train",
     task: str = "starter/1",
-    kind: str | None = "sum",
+    family: str | None = "sum",
     sample: int = 0,
     program: str | None = "print(2)",
     reward: float | None = None,
@@ -99,7 +99,7 @@ def _record(
     return CompletionRecord(
         step=step,
         phase=phase,
-        task=Task(id=task, statement="Add.", kind=kind, tests=(Test(input="1 1", output="2"),)),
+        task=Task(id=task, statement="Add.", family=family, tests=(Test(input="1 1", output="2"),)),
         sample=sample,
         text=f"```lua\n{program}\n```",
         tokens=9,

@@ -147,5 +147,5 @@ def _show_store(report: dict[str, Any]) -> None:
     )
     click.echo(f"bytes_per_program: {report['bytes_per_program']}")
     click.echo()
-    print_table(["question", "ms"], report["answers_ms"].items())
+    print_table(["query", "ms"], report["query_ms"].items())
     click.echo(f"million_row_list_ms: {report['million_row_list_ms']} ({report['slowest']}; {report['rows']} rows)")

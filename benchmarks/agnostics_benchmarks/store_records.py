@@ -1,8 +1,8 @@
-"""Records of typical sizes for measurements of the results database, from a fixed seed.
+"""Synthetic records of typical sizes for benchmarks of the results database, from a fixed seed.
 
-A program has about 400 characters and five tests. A quarter of them was written before: with a model of two million
-weights and programs of 100 characters it is between half and three quarters, and larger models repeat themselves less.
-Verdicts are shared out as in the middle of a run; one test in a hundred prints two thousand characters.
+A program has about 400 characters and five tests. A quarter of the programs are repeated: with a model of two million
+weights and programs of 100 characters, half to three quarters are, and larger models repeat themselves less. Verdicts
+are distributed as in the middle of a run; one test in a hundred prints two thousand characters.
 """
 
 from __future__ import annotations
@@ -38,24 +38,24 @@ LANGUAGE = Language(name="lua", prompt="Write Lua.", filename="main.lua", execut
 
 
 def tasks(count: int) -> list[Task]:
-    """Different tasks, of ten kinds."""
+    """`count` distinct tasks, of ten families."""
     return [_task(number) for number in range(count)]
 
 
 def _task(number: int) -> Task:
     tests = tuple(Test(input=f"{number} {case}\n", output=f"{number + case}\n") for case in range(TESTS))
-    return Task(id=f"bench/{number}", kind=f"kind-{number % 10}", statement="Add two numbers. " * 20, tests=tests)
+    return Task(id=f"bench/{number}", family=f"family-{number % 10}", statement="Add two numbers. " * 20, tests=tests)
 
 
-def records(given: Sequence[Task], count: int, seed: int) -> Iterator[CompletionRecord]:
-    """What a run of `count` answers records: an evaluation of some tasks, training, and the evaluation again."""
+def records(tasks: Sequence[Task], count: int, seed: int) -> Iterator[CompletionRecord]:
+    """The records of a run with `count` completions: an evaluation, training, and the evaluation again."""
     chance = random.Random(seed)
     written = list[str]()
     groups = -(-count // GROUP)
     held_out = min(HELD_OUT, groups // 3)
     for number in range(groups):
         phase, step = _place(number, groups, held_out)
-        task = given[number % held_out] if phase != "train" else chance.choice(given)
+        task = tasks[number % held_out] if phase != "train" else chance.choice(tasks)
         for sample in range(min(GROUP, count - number * GROUP)):
             yield _record(chance, written, step, phase, task, sample)
 
@@ -106,8 +106,8 @@ def _verification(chance: random.Random, task: Task, program: str | None, verdic
     compiled = verdict is Verdict.COMPILE_ERROR
     message = "luajit: main.lua:3: '=' expected near 'end' (a line that says what was meant)\n" * 3
     result = CompileResult(False, 4.2, 3.1, 5.5, 1, None, message) if compiled else None
-    judged = program is not None and not compiled
-    tests = tuple(_test(chance, verdict) for _ in task.tests) if judged else ()
+    ran = program is not None and not compiled
+    tests = tuple(_test(chance, verdict) for _ in task.tests) if ran else ()
     wall_ms = round(chance.uniform(5, 50), 3)
     return Verification(task.id, "lua", program, verdict, tests, result, "docker", 1, wall_ms)
 

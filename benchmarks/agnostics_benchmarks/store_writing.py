@@ -1,4 +1,4 @@
-"""How fast a recorder writes."""
+"""Write throughput of a recorder."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _CHUNK = 20_000
 
 
 def write_rates(store: Store, tasks: Sequence[Task], rows: int, seed: int) -> Iterator[float]:
-    """Write a run of `rows` verifications: how many are written a second, for each 20,000 of them."""
-    made = records(tasks, rows, seed)
+    """Write a run of `rows` verifications; yields the rows per second of each 20,000."""
+    generated = records(tasks, rows, seed)
     with new_recorder(store) as recorder:
-        while chunk := list(islice(made, _CHUNK)):
+        while chunk := list(islice(generated, _CHUNK)):
             yield len(chunk) / seconds_of(partial(_write, recorder, chunk))
 
 
 @contextmanager
 def new_recorder(store: Store) -> Iterator[Recorder]:
-    """The recorder of a new run, when its process is there: that takes half a second once in a run."""
+    """A recorder of a new run whose writer process has started, which takes half a second."""
     run = store.start_run(kind="train", config={}, language=LANGUAGE, model="bench", dataset="bench", seed=0)
-    with store.recorder_apart(run) as recorder:
+    with store.out_of_process_recorder(run) as recorder:
         recorder.step(0, {"reward": 0.5})
         recorder.flush()
         yield recorder
@@ -42,7 +42,7 @@ def _write(recorder: Recorder, chunk: Iterable[CompletionRecord]) -> None:
 
 
 def seconds_of(act: Callable[[], None]) -> float:
-    """What `act` takes, by the clock."""
-    begun = time.perf_counter()
+    """The wall-clock time of `act`."""
+    start = time.perf_counter()
     act()
-    return time.perf_counter() - begun
+    return time.perf_counter() - start

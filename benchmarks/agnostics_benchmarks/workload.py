@@ -34,7 +34,7 @@ class Workload:
 
 
 def make_workload(language: Language, tasks: Iterable[Task], tests: int) -> Workload:
-    """The right programs of `language` for the first task of each kind, with `tests` tests each.
+    """The right programs of `language` for the first task of each family, with `tests` tests each.
 
     Raises UsageError where the language has no right programs.
     """
@@ -48,8 +48,8 @@ def _solved(language: Language, tasks: Iterable[Task]) -> Iterator[tuple[str, Ta
     seen: set[str | None] = set()
     for task in tasks:
         program = language.reference_for(task)
-        if program and task.kind not in seen:
-            seen.add(task.kind)
+        if program and task.family not in seen:
+            seen.add(task.family)
             yield program, task
         if len(seen) == len(language.reference):
             return

@@ -41,7 +41,7 @@ def test_the_results_database_is_measured_on_both_databases(
     report = json.loads(capsys.readouterr().out)
     assert 300 < report["bytes_per_program"] < 2500
     assert report["sqlite_verifications_per_s"] > 100
-    assert report["million_row_list_ms"] == max(report["answers_ms"].values()) > 0
+    assert report["million_row_list_ms"] == max(report["query_ms"].values()) > 0
     beside = report["step_beside"]
     recording = [cost for cost in (beside["sqlite"], beside["postgres"]) if cost]
     assert all(0 < cost["giving"] < 1 for cost in recording)

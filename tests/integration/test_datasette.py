@@ -23,7 +23,7 @@ from agnostics.types.verification import TestResult, Verdict
 from msgspec.structs import replace
 
 FOLDER = Path(shipped.__path__[0])
-TOLD = yaml.safe_load((FOLDER / "metadata.yaml").read_text())
+METADATA = yaml.safe_load((FOLDER / "metadata.yaml").read_text())
 LONG = "<script>alert(1)</script> " * 20
 
 
@@ -57,40 +57,40 @@ def served(database: Path, lua: Language, record: Callable[..., CompletionRecord
             process.terminate()
 
 
-def test_every_table_view_and_question_opens_with_its_title(served: str) -> None:
+def test_every_table_view_and_query_opens_with_its_title(served: str) -> None:
     front = _page(served)
     ((run,),) = json.loads(_page(f"{served}.json?sql={quote('select max(id) from run')}"))["rows"]
-    asked = f"run={run}&figure=reward_mean"
-    assert TOLD["description"] in front
-    shown = {name: table for name, table in TOLD["tables"].items() if "title" in table}
+    parameters = f"run={run}&metric=reward_mean"
+    assert METADATA["description"] in front
+    shown = {name: table for name, table in METADATA["tables"].items() if "title" in table}
     for name, table in shown.items():
         page = _page(f"{served}/{name}")
         assert escape(table["title"]) in page, name
         assert table["description"] in page, name
         assert "<script>alert(1)" not in page
-    for name, query in TOLD["queries"].items():
+    for name, query in METADATA["queries"].items():
         assert escape(query["title"]) in front
-        page = _page(f"{served}/{name}?{asked}")
+        page = _page(f"{served}/{name}?{parameters}")
         assert escape(query["title"]) in page, name
-        assert json.loads(_page(f"{served}/{name}.json?{asked}"))["rows"], name
+        assert json.loads(_page(f"{served}/{name}.json?{parameters}"))["rows"], name
 
 
 def test_compressed_texts_are_read_as_texts(served: str) -> None:
     assert escape(LONG[:20]) in _page(f"{served}/test_results")
-    sql = quote("select plain(stdout) as said from test_result limit 1")
+    sql = quote("select decompress(stdout) as output from test_result limit 1")
     assert json.loads(_page(f"{served}.json?sql={sql}"))["rows"] == [[LONG]]
 
 
 def test_every_table_and_view_is_described_and_no_other(database: Path) -> None:
     with Store.open(f"sqlite:///{database}") as store, store.engine.connect() as connection:
         views = set(connection.exec_driver_sql("select name from sqlite_master where type = 'view'").scalars())
-    assert set(TOLD["tables"]) == set(schema.tables) | views | {version.VERSION_TABLE}
+    assert set(METADATA["tables"]) == set(schema.tables) | views | {version.VERSION_TABLE}
 
 
 def test_the_plugin_reads_what_the_store_compresses() -> None:
     from agnostics.store.datasette import plugin
 
-    assert plugin._plain(compressed.packed(LONG)) == LONG
+    assert plugin._decompress(compressed.compress(LONG)) == LONG
     assert plugin.VERSION_TABLE == version.VERSION_TABLE
 
 

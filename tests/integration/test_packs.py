@@ -74,11 +74,11 @@ def test_every_language_keeps_the_contract(name: str, mode: str, verifier: Calla
 def test_contract_catches_a_pack_whose_program_is_wrong(verifier: Callable[[str], Verifier]) -> None:
     plugins = load_plugins()
     lua = plugins.language("lua")
-    kind = sorted(lua.reference)[0]
-    wrong = lua.model_copy(update={"reference": {kind: "print('certainly wrong')"}})
+    family = sorted(lua.reference)[0]
+    wrong = lua.model_copy(update={"reference": {family: "print('certainly wrong')"}})
     claims = list(check_language(wrong, plugins.dataset("starter")[0].tasks("test"), verifier("bubblewrap")))
     (broken,) = [claim for claim in claims if not claim.holds]
-    assert broken.text == f"the right program for {kind} is accepted"
+    assert broken.text == f"the right program for {family} is accepted"
     assert "certainly" in broken.found
 
 

@@ -1,4 +1,4 @@
-"""Every reference program of every pack is right, on inputs of the kinds that only held-out tasks have."""
+"""Every reference program of every pack is right, on inputs such as only held-out tasks have too."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from agnostics.types.errors import MissingRequirement
 from agnostics.types.language import Language
 from agnostics.types.task import LimitOverrides, Task
 from agnostics.verify import Verifier
-from agnostics_datasets.starter import KINDS, Starter
+from agnostics_datasets.starter import FAMILIES, Starter
 
 ALL = ["lua", "fortran", "r", "julia", "ocaml"]
 THOROUGH = {"lua": 4, "fortran": 1}
-"""Tasks of each kind, where running one program takes milliseconds."""
+"""Tasks of each family, where running one program takes milliseconds."""
 TESTS = 2
-"""Tests of one task for the languages that start slowly; the second is of a kind that training lacks."""
+"""Tests of one task for the languages that start slowly; the second has an input that training lacks."""
 
 
 @pytest.fixture(scope="module")
 def held_out() -> dict[str, list[Task]]:
     tasks = defaultdict[str, list[Task]](list)
-    for task in islice(Starter().tasks("test"), 4 * len(KINDS)):
-        tasks[str(task.kind)].append(task)
+    for task in islice(Starter().tasks("test"), 4 * len(FAMILIES)):
+        tasks[str(task.family)].append(task)
     return tasks
 
 
@@ -39,15 +39,15 @@ def bubblewrap() -> Iterator[Verifier]:
 def _complaints(language: Language, tasks: list[Task], verifier: Verifier) -> list[str]:
     pairs = [(task, verifier.submit(language, language.reference_for(task), task)) for task in tasks]
     results = [(task, future.result(timeout=300)) for task, future in pairs]
-    return [f"{task.kind} {task.parameters}: {v.verdict} {v.tests}" for task, v in results if not v.accepted]
+    return [f"{task.family} {task.parameters}: {v.verdict} {v.tests}" for task, v in results if not v.accepted]
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_every_kind_has_a_program_that_uses_just_its_parameters(name: str) -> None:
     reference = load_plugins().language(name).reference
-    assert set(reference) == set(KINDS)
-    for kind, program in reference.items():
-        assert set(re.findall(r"@(\w+)@", program)) == set(KINDS[kind].parameters), kind
+    assert set(reference) == set(FAMILIES)
+    for family, program in reference.items():
+        assert set(re.findall(r"@(\w+)@", program)) == set(FAMILIES[family].parameters), family
 
 
 @pytest.mark.slow

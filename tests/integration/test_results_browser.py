@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 from agnostics.store import CompletionRecord, Recorder, Store
-from agnostics.store.reader import Reader
+from agnostics.store.read_only import ReadOnlyStore
 from agnostics.types.language import Language
 from agnostics.types.task import Task, Test
 from agnostics.types.verification import CompileResult, Difference, TestResult, Verdict
-from agnostics.web.server import Site
+from agnostics.web.server import ResultsServer
 from msgspec.structs import replace
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Served:
     """A site, its store and what is in it: a finished run, a hostile one, one that goes on, and an evaluation."""
 
     url: str
-    reader: Reader
+    reader: ReadOnlyStore
     store: Store
     finished: str
     hostile: str
@@ -74,9 +74,9 @@ def write_step(recorder: Recorder, record: Callable[..., CompletionRecord], step
     for sample in range(4):
         verdict = Verdict.ACCEPTED if sample < step else Verdict.WRONG_ANSWER
         recorder.completion(record(verdict, step=step, task=f"starter/{sample // 2}", sample=sample, reward=1.0))
-    shares = {"share_accepted": step / 40, "share_wrong_answer": 1 - step / 40}
-    seconds = {"sampling_s": 1.0, "updating_s": 0.5, "seconds": 1.6, "idle_training": 0.7, "idle_generation": 0.4}
-    recorder.step(step, {"pass_rate": step / 40, "reward_mean": 0.5, "tokens_mean": 40.0, **shares, **seconds})
+    fractions = {"fraction_accepted": step / 40, "fraction_wrong_answer": 1 - step / 40}
+    seconds = {"generation_s": 1.0, "update_s": 0.5, "step_s": 1.6, "idle_training": 0.7, "idle_generation": 0.4}
+    recorder.step(step, {"pass_rate": step / 40, "reward_mean": 0.5, "tokens_mean": 40.0, **fractions, **seconds})
 
 
 def hostile_record(ordinary: CompletionRecord) -> CompletionRecord:
@@ -85,7 +85,7 @@ def hostile_record(ordinary: CompletionRecord) -> CompletionRecord:
     compiled = CompileResult(True, 1, 1, 1, 0, None, HOSTILE)
     outcome = replace(ordinary.verification, program=f"print{HOSTILE}{LONG}", tests=(test,), compile=compiled)
     hostile = Test(input=HOSTILE, output="HERE" + LONG)
-    task = Task(id=HOSTILE + LONG, statement=HOSTILE + LONG, kind=HOSTILE, tests=(hostile,))
+    task = Task(id=HOSTILE + LONG, statement=HOSTILE + LONG, family=HOSTILE, tests=(hostile,))
     return replace(ordinary, task=task, text=HOSTILE, verification=outcome)
 
 
@@ -112,12 +112,12 @@ def served(
         evaluated = store.start_run(kind="eval", config={}, language=lua, model="m", dataset="starter", seed=0)
         with store.recorder(evaluated) as recorder:
             recorder.completion(record(phase="eval", step=0))
-        with Reader.open(database) as reader, serving(Site(reader, "127.0.0.1", 0)) as url:
+        with ReadOnlyStore.open(database) as reader, serving(ResultsServer(reader, "127.0.0.1", 0)) as url:
             yield Served(url, reader, store, finished, hostile, running, evaluated, record)
 
 
 @contextmanager
-def serving(site: Site) -> Iterator[str]:
+def serving(site: ResultsServer) -> Iterator[str]:
     """The address of `site`, which answers inside the block."""
     thread = threading.Thread(target=site.serve, daemon=True)
     thread.start()
@@ -238,7 +238,7 @@ def test_the_keyboard_is_enough(served: Served, tab: Page) -> None:
     tab.keyboard.press("/")
     with tab.expect_navigation():
         tab.keyboard.type("print(2)\n")
-    assert tab.locator(".answer mark").first.inner_text() == "print(2)"
+    assert tab.locator(".completion mark").first.inner_text() == "print(2)"
 
 
 def test_texts_can_be_read_in_light_and_in_darkness(served: Served, tab: Page) -> None:
@@ -250,7 +250,7 @@ def test_texts_can_be_read_in_light_and_in_darkness(served: Served, tab: Page) -
 
 
 def test_others_are_asked_for_the_token_and_then_see_the_pages(served: Served, tab: Page) -> None:
-    with serving(Site(served.reader, "0.0.0.0", 0)) as url:
+    with serving(ResultsServer(served.reader, "0.0.0.0", 0)) as url:
         here, token = f"http://127.0.0.1:{url.split(':')[2].partition('/')[0]}/", url.partition("token=")[2]
         answer = tab.request.get(here)
         assert answer.status == 401

@@ -120,9 +120,9 @@ def test_runs_are_listed_by_what_they_are(agn: Agn, filled: tuple[str, str]) -> 
         ([], 9),
         (["--verdict", "accepted"], 3),
         (["--verdict", "accepted", "--verdict", "no_program", "--step", "1"], 4),
-        (["--step", "0-1", "--kind", "sum", "--task", "starter/1", "--language", "lua"], 9),
+        (["--step", "0-1", "--family", "sum", "--task", "starter/1", "--language", "lua"], 9),
         (["--task", "starter/2"], 0),
-        (["--kind", "product"], 0),
+        (["--family", "product"], 0),
     ],
 )
 def test_programs_and_exports_hold_what_the_filters_say(
@@ -209,15 +209,15 @@ def test_two_runs_are_compared_for_people_and_as_json(
     assert told["settings"] == {"samples": [None, 4]}
     assert [(measure["difference"]["tasks"], measure["lost"]) for measure in told["measures"]] == [(1, ["starter/1"])]
     for_people = agn("results", "diff", run, other, "--store", url).stdout
-    assert f"1 task that {run} solves in the end and {other} does not: starter/1" in for_people
-    assert re.search(r"^in the end +0\.333 \(.*\) +0\.000 \(.*\) +-0\.333 ", for_people, re.MULTILINE)
+    assert f"1 task that {run} solves at the end and {other} does not: starter/1" in for_people
+    assert re.search(r"^at the end +0\.333 \(.*\) +0\.000 \(.*\) +-0\.333 ", for_people, re.MULTILINE)
 
 
 def test_suspicions_are_listed_with_an_example(
     agn: Agn, filled: tuple[str, str], record: Callable[..., CompletionRecord]
 ) -> None:
     url, run = filled
-    assert agn("results", "suspicious", run, "--store", url).stdout == "3 accepted programs, no suspicions\n"
+    assert agn("results", "suspicious", run, "--store", url).stdout == "3 accepted programs, 0 suspicions\n"
     with Store.open(url) as store, store.recorder(run) as recorder:
         one = record(step=2)
         for number in range(3):
@@ -267,7 +267,7 @@ def test_plots_without_matplotlib_say_what_to_install(
         (["results", "programs", "last", "--verdict", "acepted"], "agn: unknown verdict 'acepted'; did you mean"),
         (["results", "export", "--step", "1-x"], "agn: --step: expected a number or two"),
         (["results", "export", "-o", "x.txt"], "agn: x.txt: name a file that ends in .jsonl or .csv or .parquet"),
-        (["results", "program", "0"], "agn: no completion has the number 0"),
+        (["results", "program", "0"], "agn: no completion has the id 0"),
         (["results", "diff", "last", "last"], "agn: both are the run"),
         (["results", "query", "selec 1"], "agn: SQL: "),
         (["results", "query", "delete from run"], "agn: SQL: "),

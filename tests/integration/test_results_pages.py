@@ -12,14 +12,14 @@ from urllib.parse import urljoin
 import pytest
 from agnostics import cli
 from agnostics.store import CompletionRecord, Store
-from agnostics.store.reader import Reader, TooSlow
+from agnostics.store.read_only import QueryTimeout, ReadOnlyStore
 from agnostics.types.language import Language
 from agnostics.types.task import Task, Test
 from agnostics.types.verification import CompileResult, Difference, TestResult, Verdict
 from agnostics.web.app import application
 from agnostics.web.auth import HEADERS
 from agnostics.web.queries import search
-from agnostics.web.server import Site
+from agnostics.web.server import ResultsServer
 from msgspec.structs import replace
 from sqlalchemy import text
 from starlette.testclient import TestClient
@@ -45,9 +45,9 @@ def runs(database: str, lua: Language, record: Callable[..., CompletionRecord]) 
                     verdict = Verdict.ACCEPTED if step + sample > 30 else Verdict.WRONG_ANSWER
                     program = f"print({step % 7})"
                     recorder.completion(record(verdict, step=step, task=task, sample=sample % 2, program=program))
-                shares = {"share_accepted": step / STEPS, "share_wrong_answer": 1 - step / STEPS}
-                seconds = {"sampling_s": 1.5, "updating_s": 0.5, "seconds": 2.0, "idle_training": 0.75}
-                recorder.step(step, {"pass_rate": step / STEPS, **shares, **seconds})
+                fractions = {"fraction_accepted": step / STEPS, "fraction_wrong_answer": 1 - step / STEPS}
+                seconds = {"generation_s": 1.5, "update_s": 0.5, "step_s": 2.0, "idle_training": 0.75}
+                recorder.step(step, {"pass_rate": step / STEPS, **fractions, **seconds})
             recorder.step(0, {"eval_before_pass_at_1": 0.1, "eval_before_pass_at_1_low": 0.05})
         with store.recorder(hostile) as recorder:
             recorder.completion(hostile_record(record(Verdict.WRONG_ANSWER)))
@@ -61,13 +61,13 @@ def hostile_record(ordinary: CompletionRecord) -> CompletionRecord:
     test = TestResult(Verdict.WRONG_ANSWER, 1, 1, 1, 0, None, f"2 {HOSTILE}", HOSTILE, difference=difference)
     compiled = CompileResult(True, 1, 1, 1, 0, None, HOSTILE)
     outcome = replace(ordinary.verification, program=HOSTILE, tests=(test,), compile=compiled)
-    task = Task(id=HOSTILE, statement=HOSTILE, kind=HOSTILE, tests=(Test(input=HOSTILE, output="2 HERE"),))
+    task = Task(id=HOSTILE, statement=HOSTILE, family=HOSTILE, tests=(Test(input=HOSTILE, output="2 HERE"),))
     return replace(ordinary, task=task, text=HOSTILE, finish_reason=HOSTILE, verification=outcome)
 
 
 @pytest.fixture
 def browser(runs: tuple[str, str, str]) -> Iterator[TestClient]:
-    with Reader.open(runs[0]) as reader:
+    with ReadOnlyStore.open(runs[0]) as reader:
         yield TestClient(application(reader, token=None), base_url="http://localhost:8000")
 
 
@@ -146,7 +146,7 @@ def test_a_program_is_shown_with_its_tests_and_the_difference_marked(browser: Te
     expected, actual = re.findall(r"<pre[^>]*>\n2 <mark>(.*?)</mark>", shown, re.S)
     assert expected == "HERE"
     assert actual.startswith("&lt;script&gt;alert(1)&lt;/script&gt;")
-    assert "What the compiler said" in shown
+    assert "Compiler message" in shown
     assert "RIGHT-TO-LEFT OVERRIDE" in shown
 
 
@@ -183,7 +183,7 @@ def test_what_is_not_there_and_what_makes_no_sense_is_one_line(browser: TestClie
 
 
 def test_pages_are_for_this_machine_only_unless_a_token_is_shown(runs: tuple[str, str, str]) -> None:
-    with Reader.open(runs[0]) as reader:
+    with ReadOnlyStore.open(runs[0]) as reader:
         local = TestClient(application(reader, token=None), base_url="http://evil.example")
         assert local.get("/").status_code == 400
         assert local.get("/", headers={"host": "[::1]:8000"}).status_code == 200
@@ -201,10 +201,10 @@ def test_pages_are_for_this_machine_only_unless_a_token_is_shown(runs: tuple[str
 
 def test_nothing_can_be_written_and_no_query_takes_for_ever(runs: tuple[str, str, str]) -> None:
     slow = "with recursive n(i) as (select 1 union all select i + 1 from n where i < 100000000) select count(*) from n"
-    with Reader.open(runs[0]) as reader:
+    with ReadOnlyStore.open(runs[0]) as reader:
         with pytest.raises(Exception, match=r"read-only|readonly|cannot be written"), reader.reading() as connection:
             connection.execute(text("delete from run"))
-        with pytest.raises(TooSlow, match=r"within 0\.05 s"), reader.reading(0.05) as connection:
+        with pytest.raises(QueryTimeout, match=r"within 0\.05 s"), reader.reading(0.05) as connection:
             connection.execute(text(slow))
         with reader.reading() as connection:
             assert connection.execute(text("select count(*) from run")).scalar_one() == 2
@@ -213,10 +213,10 @@ def test_nothing_can_be_written_and_no_query_takes_for_ever(runs: tuple[str, str
 def test_a_search_stops_when_its_time_is_up_and_goes_on_where_it_stopped(
     runs: tuple[str, str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search, "STRETCH", 3)
-    with Reader.open(runs[0]) as reader, reader.reading() as connection:
+    monkeypatch.setattr(search, "RANGE_ROWS", 3)
+    with ReadOnlyStore.open(runs[0]) as reader, reader.reading() as connection:
         monkeypatch.setattr(search, "SEARCH_SECONDS", 0)
-        assert search.find_programs(connection, "print(6)", 5) == search.Found(
+        assert search.find_programs(connection, "print(6)", 5) == search.SearchResult(
             [], rest=search.find_programs(connection, "x", 5).rest
         )
         monkeypatch.setattr(search, "SEARCH_SECONDS", 60)
@@ -226,8 +226,8 @@ def test_a_search_stops_when_its_time_is_up_and_goes_on_where_it_stopped(
 
 
 def test_a_site_says_where_it_is_and_asks_for_a_token_where_others_may_come(runs: tuple[str, str, str]) -> None:
-    with Reader.open(runs[0]) as reader:
-        local, open_ = Site(reader, "127.0.0.1", 0), Site(reader, "0.0.0.0", 0)
+    with ReadOnlyStore.open(runs[0]) as reader:
+        local, open_ = ResultsServer(reader, "127.0.0.1", 0), ResultsServer(reader, "0.0.0.0", 0)
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", local.url)
         assert re.fullmatch(r"http://[^/]+:\d+/\?token=[\w-]{32}", open_.url)
         local.close()
@@ -242,10 +242,10 @@ def test_what_keeps_the_pages_from_being_served_is_one_line(
         assert cli.call(["results", "serve", "--port", str(port), "--store", runs[0]]) == 2
     assert (
         capsys.readouterr().err
-        == f"agn: cannot answer at 127.0.0.1 port {port}: it is in use; name another with --port\n"
+        == f"agn: cannot listen on 127.0.0.1 port {port}: it is in use; name another with --port\n"
     )
     assert cli.call(["results", "serve", "--store", "sqlite:////nowhere/to/be/found.db"]) == 2
-    assert "agn run makes one" in capsys.readouterr().err
+    assert "agn run creates one" in capsys.readouterr().err
     monkeypatch.delitem(sys.modules, "agnostics.web.server")
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     assert cli.call(["results", "serve", "--store", runs[0]]) == 3

@@ -50,7 +50,7 @@ def test_a_pruned_run_is_gone_with_what_only_it_had(
     url = store.engine.url.render_as_string(hide_password=False)
     before = _counts(store.engine)
     assert cli.call(["results", "prune", first, "--store", url]) == 2
-    assert f"this would delete {first}; say --yes" in capsys.readouterr().err
+    assert f"this would delete {first}; confirm with --yes" in capsys.readouterr().err
     assert _counts(store.engine) == before
     assert cli.call(["results", "prune", first, "--yes", "--json", "--store", url]) == 0
     answer = json.loads(capsys.readouterr().out)
@@ -59,6 +59,17 @@ def test_a_pruned_run_is_gone_with_what_only_it_had(
     assert left == {**dict.fromkeys(before, 2), "language": 1, "run": 1, "step_metric": 1}
     with reading(store.engine) as connection:
         assert connection.execute(text("select distinct run from verifications")).scalars().all() == [second]
+
+
+def test_a_pruning_counts_in_the_singular_and_in_the_plural(
+    filled: tuple[Store, list[str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    store, (first, second) = filled
+    url = store.engine.url.render_as_string(hide_password=False)
+    assert cli.call(["results", "prune", first, "--yes", "--store", url]) == 0
+    assert capsys.readouterr().out == "deleted 1 run, 2 completions, 1 program, 1 task\n"
+    assert cli.call(["results", "prune", second, "--yes", "--store", url]) == 0
+    assert capsys.readouterr().out == "deleted 1 run, 2 completions, 2 programs, 2 tasks\n"
 
 
 def test_a_run_that_is_pruned_while_it_writes_ends_and_leaves_nothing(
@@ -105,7 +116,7 @@ def test_a_backup_made_while_a_run_writes_has_everything_committed_until_then(
             recorder.completion(record(sample=sample, step=2))
         assert cli.call(["results", "backup", str(file), "--store", url]) == 0
     assert cli.call(["results", "backup", str(file), "--store", url]) == 2
-    assert "is there already" in capsys.readouterr().err
+    assert "exists already" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("copy")] == ["copy.db"]
     with Store.open(str(file), create=False) as copy, reading(copy.engine) as connection:
         kept = text("select count(*), count(completion), min(program) from verifications where step = 1")

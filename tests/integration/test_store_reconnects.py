@@ -58,7 +58,7 @@ def _record(recorder: Recorder, record: Make, numbers: range) -> None:
         recorder.completion(record(step=number, program=f"print({number % 700})"))
 
 
-@pytest.mark.parametrize("open_recorder", [Store.recorder, Store.recorder_apart])
+@pytest.mark.parametrize("open_recorder", [Store.recorder, Store.out_of_process_recorder])
 def test_a_server_that_is_killed_while_a_run_writes_and_comes_back_has_everything_once(
     server: Server, lua: Language, record: Make, monkeypatch: pytest.MonkeyPatch, open_recorder: Open
 ) -> None:
@@ -127,7 +127,7 @@ def test_a_server_that_stays_away_is_one_clear_line_and_the_run_can_be_resumed(
     monkeypatch.setattr("agnostics.store.writer.commit.RETRY_SECONDS", 0.5)
     with Store.open(server.url) as store:
         run = _start(store, lua)
-        with pytest.raises(AgnosticsError, match=r"^results database postgresql.*; given up after 0.5 s$") as caught:
+        with pytest.raises(AgnosticsError, match=r"^results database postgresql.*; gave up after 0.5 s$") as caught:
             _record_while_killed(store.recorder(run), record, server)
         assert "\n" not in str(caught.value)
         server.start()
@@ -179,7 +179,7 @@ def test_a_file_that_stays_locked_is_one_clear_line(
     with (
         pytest.raises(
             AgnosticsError,
-            match=r"^results database .* has kept it locked for 30 s; given up after 0.3 s$",
+            match=r"^results database .* has kept it locked for 30 s; gave up after 0.3 s$",
         ),
         store.recorder(run) as recorder,
     ):

@@ -68,7 +68,7 @@ sys.exit(any([os.wait()[1] for _ in range(16)]))
 """
 
 
-@pytest.mark.parametrize("recorder", ["recorder", "recorder_apart"])
+@pytest.mark.parametrize("recorder", ["recorder", "out_of_process_recorder"])
 def test_a_killed_process_leaves_all_it_had_committed_and_no_half_of_a_batch(database: str, recorder: str) -> None:
     command = [sys.executable, "-c", WRITER, database, MANY, recorder]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -93,7 +93,7 @@ def test_a_killed_process_leaves_all_it_had_committed_and_no_half_of_a_batch(dat
         )
 
 
-@pytest.mark.parametrize("recorder", ["recorder", "recorder_apart"])
+@pytest.mark.parametrize("recorder", ["recorder", "out_of_process_recorder"])
 def test_a_full_disk_is_one_clear_error_and_what_was_committed_stays(recorder: str) -> None:
     disk = ["bwrap", "--dev-bind", "/", "/", "--size", str(3 << 20), "--tmpfs", "/mnt", "--"]
     command = [*disk, sys.executable, "-c", WRITER, "sqlite:////mnt/results.db", MANY, recorder]

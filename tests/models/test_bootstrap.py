@@ -19,7 +19,7 @@ from agnostics.models.starter.training import encode, make_model, together
 from agnostics.plugins.manager import load_plugins
 from agnostics.types.errors import AgnosticsError, UsageError
 from agnostics.verify import Verifier
-from agnostics_datasets.starter import KINDS, Starter
+from agnostics_datasets.starter import FAMILIES, Starter
 from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM
 
@@ -30,7 +30,7 @@ TINY = StarterSettings(hidden=48, layers=1, heads=2, intermediate=64, steps=2, b
 
 @pytest.fixture(scope="module")
 def corpus() -> Corpus:
-    tasks = list(islice(Starter().tasks("train"), 10 * len(KINDS)))
+    tasks = list(islice(Starter().tasks("train"), 10 * len(FAMILIES)))
     return Corpus(load_plugins().language("lua"), tasks, right_share=DEFAULTS.right_share, wrong=DEFAULTS.wrong, seed=0)
 
 
@@ -81,7 +81,7 @@ def test_a_model_that_learnt_too_little_is_refused_and_not_kept(
 def test_a_language_with_too_few_references_is_refused() -> None:
     lua = load_plugins().language("lua")
     poor = lua.model_copy(update={"reference": dict(islice(lua.reference.items(), 14))})
-    with pytest.raises(UsageError, match="'lua' has reference programs for 14 kinds"):
+    with pytest.raises(UsageError, match="'lua' has reference programs for 14 families"):
         bootstrap(poor, Starter())
 
 

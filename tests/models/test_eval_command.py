@@ -279,7 +279,7 @@ def test_the_best_of_k_is_chosen_by_tests_that_the_model_wrote(evaluate: Agn, tm
             {"pass@1": 1 / 3, "pass@3": 1.0, "majority@3": 0.0, "short-3@3": 0.0, "best@3": 1}
         )
         assert found["programs"] == 9
-    written = "select task, verdict, tests_total from verifications where phase = 'eval_written' order by 1, 2"
+    written = "select task, verdict, tests_total from verifications where phase = 'eval_generated_tests' order by 1, 2"
     assert _query(tmp_path, written) == [(task, v, 1) for task in "012" for v in ("accepted", "wrong_answer")]
 
 

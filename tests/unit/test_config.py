@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from agnostics.evaluate.settings import EvaluationSettings
-from agnostics.store.database import default_url, naming, parse_url, shown, without_password
+from agnostics.store.database import default_url, display_url, parse_url, store_argument, without_password
 from agnostics.train.config import RunConfig, load_config, to_toml
 from agnostics.types.errors import UsageError
 
@@ -74,9 +74,9 @@ def test_every_example_is_a_configuration(path: Path) -> None:
 
 
 def test_a_command_names_the_store_unless_it_is_the_default() -> None:
-    assert naming(default_url()) == ""
-    assert naming("my runs.db") == " --store 'my runs.db'"
-    assert naming("postgresql://agn:s%40fe@db/runs") == " --store postgresql://agn@db/runs"
+    assert store_argument(default_url()) == ""
+    assert store_argument("my runs.db") == " --store 'my runs.db'"
+    assert store_argument("postgresql://agn:s%40fe@db/runs") == " --store postgresql://agn@db/runs"
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_a_command_names_the_store_unless_it_is_the_default() -> None:
 )
 def test_the_stores_password_is_written_nowhere(store: str, written: str, tmp_path: Path) -> None:
     assert without_password(store) == written
-    assert "fe" not in shown(parse_url(store))
+    assert "fe" not in display_url(parse_url(store))
     path = tmp_path / "config.toml"
     path.write_text(to_toml(RunConfig(store=store)), encoding="utf-8")
     assert "s%40fe" not in path.read_text()

@@ -13,7 +13,7 @@ from agnostics.types.errors import UsageError
 from agnostics.types.task import Comparison, LimitOverrides, Task, Test
 from agnostics_datasets.apps import Apps
 from agnostics_datasets.code_contests import CodeContests
-from agnostics_datasets.judging import judged_by
+from agnostics_datasets.statement_rules import comparison_of
 from agnostics_datasets.taco import Taco
 
 Tasks = Callable[..., list[Task]]
@@ -47,7 +47,7 @@ def tasks_of(tmp_path: Path) -> Tasks:
     ],
 )
 def test_a_statement_says_whether_one_output_is_right(statement: str, mode: str | None) -> None:
-    compare = judged_by(statement)
+    compare = comparison_of(statement)
     assert (compare and compare.mode) == mode
 
 
@@ -62,7 +62,7 @@ def test_a_statement_says_whether_one_output_is_right(statement: str, mode: str 
     ],
 )
 def test_a_tolerated_error_is_the_tolerance_of_the_comparison(statement: str, tolerance: float) -> None:
-    assert judged_by(statement) == Comparison(mode="floats", absolute=tolerance, relative=tolerance)
+    assert comparison_of(statement) == Comparison(mode="floats", absolute=tolerance, relative=tolerance)
 
 
 CODE_CONTESTS = {

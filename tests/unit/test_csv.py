@@ -33,11 +33,13 @@ def test_a_bare_path_finds_the_adapter_by_its_ending(tmp_path: Path) -> None:
 
 
 def test_every_column_is_read(tmp_path: Path) -> None:
-    table = "id,input,output,split,compare,difficulty,kind,tags\na,1,1.5,train,floats,easy,halves,x y\nb,1,1,test,,,,\n"
+    table = (
+        "id,input,output,split,compare,difficulty,family,tags\na,1,1.5,train,floats,easy,halves,x y\nb,1,1,test,,,,\n"
+    )
     (task,) = Csv().tasks("train", source=written(tmp_path, table))
-    assert (task.compare.mode, task.difficulty, task.kind, task.tags) == ("floats", "easy", "halves", ("x", "y"))
+    assert (task.compare.mode, task.difficulty, task.family, task.tags) == ("floats", "easy", "halves", ("x", "y"))
     (held_out,) = Csv().tasks("test", source=written(tmp_path, table))
-    assert (held_out.id, held_out.compare.mode, held_out.kind) == ("b", "tokens", None)
+    assert (held_out.id, held_out.compare.mode, held_out.family) == ("b", "tokens", None)
 
 
 def test_what_a_spreadsheet_puts_before_its_first_column_is_no_part_of_it(tmp_path: Path) -> None:

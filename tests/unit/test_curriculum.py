@@ -37,10 +37,10 @@ def test_the_order_depends_on_the_seed_alone() -> None:
 
 def test_kinds_take_turns_so_that_a_short_run_meets_all_of_them() -> None:
     tests = (Test(input="", output=""),)
-    kinds = ["common"] * 30 + ["rare"] * 3 + ["single"]
-    tasks = [Task(id=str(number), kind=kind, tests=tests) for number, kind in enumerate(kinds)]
+    families = ["common"] * 30 + ["rare"] * 3 + ["single"]
+    tasks = [Task(id=str(number), family=family, tests=tests) for number, family in enumerate(families)]
     curriculum = Curriculum([Question(task, (1,)) for task in tasks], 3, 0)
-    assert {question.task.kind for question in curriculum.at(1)} == {"common", "rare", "single"}
+    assert {question.task.family for question in curriculum.at(1)} == {"common", "rare", "single"}
     assert len(set(_ids(curriculum, range(1, 12)))) == 33
 
 

@@ -68,7 +68,11 @@ def test_what_ran_on_tests_that_the_model_wrote_decides_best_at_k_and_nothing_el
     records = [replace(wrong, verification=replace(wrong.verification, tests=shown)), right]
     plain: Evaluation = _evaluation(database, lua, records, (2,), vote=True)
     again = [
-        replace(one, phase="eval_written", task=one.task.model_copy(update={"tests": (Test(input="9", output="9"),)}))
+        replace(
+            one,
+            phase="eval_generated_tests",
+            task=one.task.model_copy(update={"tests": (Test(input="9", output="9"),)}),
+        )
         for one in records
     ]
     for passed, one in enumerate(again):

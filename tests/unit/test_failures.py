@@ -10,11 +10,11 @@ from statistics import fmean
 
 import pytest
 from agnostics import cli
-from agnostics.analysis.advice.faults import Fault
 from agnostics.analysis.failures import clusters
 from agnostics.analysis.solved import solved_in
 from agnostics.store import CompletionRecord, Store
-from agnostics.store.queries.attempts import Attempts
+from agnostics.store.queries.tasks import SampleCounts
+from agnostics.types.failed_program import FailedProgram
 from agnostics.types.language import Language
 from agnostics.types.verification import CompileResult, TestResult, Verdict
 from msgspec.structs import replace
@@ -25,7 +25,9 @@ Make = Callable[..., CompletionRecord]
 
 def _shapes(*said: tuple[str, str]) -> list[tuple[str, int]]:
     """The messages of the clusters of programs with what was said of each."""
-    return [(found.message, found.programs) for found in clusters([Fault(text, RUN, told) for text, told in said])]
+    return [
+        (found.message, found.programs) for found in clusters([FailedProgram(text, RUN, told) for text, told in said])
+    ]
 
 
 SAME = {
@@ -90,7 +92,11 @@ def test_what_is_said_keeps_messages_apart_even_where_a_program_has_the_same_wor
 
 
 def test_verdicts_without_a_message_are_clusters_of_their_own_and_the_commonest_comes_first() -> None:
-    faults = [Fault("a", COMPILE, "Error: x"), Fault("b", RUN, "Error: x"), *[Fault("c", WRONG, f"{i}") for i in "123"]]
+    faults = [
+        FailedProgram("a", COMPILE, "Error: x"),
+        FailedProgram("b", RUN, "Error: x"),
+        *[FailedProgram("c", WRONG, f"{i}") for i in "123"],
+    ]
     found = clusters(faults)
     assert [(one.verdict, one.message, one.programs) for one in found] == [
         (WRONG, "", 3),
@@ -102,7 +108,7 @@ def test_verdicts_without_a_message_are_clusters_of_their_own_and_the_commonest_
 
 
 def test_the_share_solved_is_that_of_all_choices_of_n_attempts() -> None:
-    tasks = [Attempts(5, 2), Attempts(4, 0), Attempts(8, 1), Attempts(2, 2)]
+    tasks = [SampleCounts(5, 2), SampleCounts(4, 0), SampleCounts(8, 1), SampleCounts(2, 2)]
     found = {one.attempts: one for one in solved_in(tasks)}
     assert [(n, one.tasks) for n, one in found.items()] == [(1, 4), (2, 4), (4, 3), (8, 1)]
     for n, one in found.items():
@@ -155,7 +161,7 @@ def test_a_runs_failures_are_told_in_clusters_with_an_example(filled: str, capsy
     assert found[0]["example"] == first
     assert cli.call(["results", "--store", filled, "failures", "last", "-n", "1"]) == 0
     shown = capsys.readouterr().out
-    assert shown.startswith("lua: 4 faulty programs, 2 clusters\n")
+    assert shown.startswith("lua: 4 failed programs, 2 clusters\n")
     assert "0.75   runtime_error  snippet.lua:…: attempt to call '…'" in shown
     assert "\x1b" not in shown
     assert "[bold]" not in shown
@@ -175,11 +181,11 @@ def test_a_runs_first_steps_say_what_rejection_sampling_would_solve(
     assert capsys.readouterr().out.splitlines()[0].split() == ["attempts", "tasks", "solved", "95", "%"]
 
 
-def test_a_run_that_judged_nothing_is_refused_in_one_line(
+def test_a_run_without_programs_is_refused_in_one_line(
     tmp_path: Path, lua: Language, capsys: pytest.CaptureFixture[str]
 ) -> None:
     url = f"sqlite:///{tmp_path / 'runs.db'}"
     with Store.open(url) as store:
         store.start_run(kind="train", config={}, language=lua, model="m", dataset="starter", seed=0)
     assert cli.call(["results", "solved", "last", "--store", url]) == 2
-    assert "has judged no program yet" in capsys.readouterr().err
+    assert "has no verified program yet" in capsys.readouterr().err

@@ -26,7 +26,7 @@ def test_every_field_of_a_task_is_read(tmp_path: Path) -> None:
         **LINE,
         "compare": {"mode": "floats", "absolute": 0.5},
         "limits": {"run_s": 2},
-        "kind": "sum",
+        "family": "sum",
         "parameters": {"k": 1},
         "tags": ["easy"],
         "difficulty": "easy",
@@ -34,7 +34,7 @@ def test_every_field_of_a_task_is_read(tmp_path: Path) -> None:
     }
     (task,) = JsonLines().tasks("train", source=_written(tmp_path, full))
     assert task.compare.absolute == 0.5
-    assert (task.limits.run_s, task.kind, task.tags, task.metadata) == (2, "sum", ("easy",), {"year": 2026})
+    assert (task.limits.run_s, task.family, task.tags, task.metadata) == (2, "sum", ("easy",), {"year": 2026})
 
 
 def test_lines_are_for_training_unless_they_say_otherwise(tmp_path: Path) -> None:

@@ -128,7 +128,7 @@ def test_time_to_start_comes_on_top_of_the_limit_of_the_task() -> None:
 
 def test_parameters_of_the_task_stand_in_its_right_program() -> None:
     language = pack("lua").model_copy(update={"reference": {"add": "print(io.read('*n') + @n@)"}})
-    assert language.reference_for(TASK.model_copy(update={"kind": "add", "parameters": {"n": 7}})) == (
+    assert language.reference_for(TASK.model_copy(update={"family": "add", "parameters": {"n": 7}})) == (
         "print(io.read('*n') + 7)"
     )
     assert language.reference_for(TASK) is None

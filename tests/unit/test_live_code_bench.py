@@ -15,7 +15,7 @@ from agnostics.types.errors import UsageError
 from agnostics.types.task import Task, Test
 from agnostics_datasets import packed
 from agnostics_datasets.live_code_bench import LiveCodeBench
-from agnostics_datasets.packed import unpacked
+from agnostics_datasets.packed import unpack
 
 CASES = [{"input": "1 2\n", "output": "3\n", "testtype": "stdin"}]
 
@@ -86,7 +86,7 @@ def test_a_tolerated_error_is_compared_as_floats(tmp_path: Path) -> None:
 @pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
 def test_plain_data_is_unpacked_from_every_binary_protocol(protocol: int) -> None:
     value = {"text": "\u00e9", "list": [1, -300, 1 << 40, 2.5, True, None], "nested": {"a": [[], {}]}}
-    assert unpacked(pack(value, protocol)) == value
+    assert unpack(pack(value, protocol)) == value
 
 
 class Runs:
@@ -119,20 +119,20 @@ def test_anything_but_plain_data_is_refused_and_nothing_runs(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match="packed tests"):
-        unpacked(seal(data))
+        unpack(seal(data))
     assert not (tmp_path / "unpickled").exists()
 
 
 @pytest.mark.parametrize("text", ["no base64!", base64.b64encode(b"no zlib").decode(), seal(bytes(range(99)))[:-8]])
 def test_a_broken_pack_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="packed tests: "):
-        unpacked(text)
+        unpack(text)
 
 
 def test_a_bomb_is_not_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packed, "MOST_BYTES", 1000)
     with pytest.raises(ValueError, match="larger than 1000 bytes"):
-        unpacked(pack("a" * 2000))
+        unpack(pack("a" * 2000))
 
 
 @pytest.mark.parametrize("cases", [pack(3), pack("{}"), pack("nothing"), "[1]", "x", pack(Runs())])

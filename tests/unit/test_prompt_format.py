@@ -112,5 +112,5 @@ def test_what_multipl_es_programs_print_counts_where_its_evaluators_look_at_it(
 
 
 def test_a_pattern_that_is_none_is_refused() -> None:
-    with pytest.raises(ValidationError, match="is no regular expression"):
+    with pytest.raises(ValidationError, match="is not a regular expression"):
         PromptFormat(language="lua", tests="", stderr="(")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from agnostics.web.difference import places
-from agnostics.web.escaping import Piece, around, name, piece, plain, visible
+from agnostics.web.difference import difference_spans
+from agnostics.web.escaping import Excerpt, excerpt, excerpt_around, name, plain, visible
 
 
 def test_what_a_browser_would_obey_or_hide_is_named() -> None:
@@ -34,14 +34,14 @@ def test_names_are_short_and_titles_hold_no_control_character() -> None:
 def test_the_place_where_outputs_part_is_found_in_both(
     mode: str, expected: str, actual: str, index: int, found: tuple[str, str]
 ) -> None:
-    there, here = places(expected, actual, mode, index)
+    there, here = difference_spans(expected, actual, mode, index)
     assert (expected[slice(*there)], actual[slice(*here)]) == found
 
 
 def test_a_long_text_is_cut_around_the_place_that_matters() -> None:
     text = "x" * 5000 + "HERE" + "y" * 5000
-    assert piece("short", most=10) == Piece("short")
-    assert piece(text, most=100) == Piece("x" * 100, left=len(text) - 100)
-    shown = around(text, "here", 100)
+    assert excerpt("short", most=10) == Excerpt("short")
+    assert excerpt(text, most=100) == Excerpt("x" * 100, left=len(text) - 100)
+    shown = excerpt_around(text, "here", 100)
     assert (shown.marked, len(shown.before), len(shown.after)) == ("HERE", 10, 86)
     assert shown.skipped + len(shown.before + shown.marked + shown.after) + shown.left == len(text)

@@ -1,4 +1,4 @@
-"""From the first schema to the one of today: every row comes along, as if it had been written today."""
+"""Migration from the first schema to the newest: every row becomes what would be written today."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from agnostics.store import CompletionRecord, Store, schema, version
 from agnostics.store.database import connect, parse_url, reading, writing
-from agnostics.store.records import clean
+from agnostics.store.records import sanitize
 from agnostics.types.errors import AgnosticsError
 from agnostics.types.language import Language
 from agnostics.types.verification import CompileResult, Difference, TestResult, Verdict
@@ -19,19 +19,20 @@ from msgspec.structs import replace
 from sqlalchemy import Connection, Engine, MetaData, insert, select, text
 
 Make = Callable[..., CompletionRecord]
+_OLD_KEYS = {"prompt_format": "stitch"}
 
 
 def _stories(record: Make) -> list[CompletionRecord]:
-    """Completions of every shape: hostile, long, cut, without a program, with one that the answer does not hold."""
+    """Completions of every shape: hostile, long, cut, without a program, with one that the text does not contain."""
     plain = record(reward=0.5)
     wrong = TestResult(
         Verdict.WRONG_ANSWER, 1.23, 0.5, 3.25, 1, 9, "7 " * 900, "é\0\ud800", True, Difference(0, 0, "2", "7")
     )
     failed = CompileResult(False, 40.5, 30.25, 20.5, 1, None, "error: no such thing\n" * 50, True)
     outcome = plain.verification
-    answers = [
+    completions = [
         plain,
-        record(program="print(2)\0\ud800\N{GRINNING FACE}", kind=None),
+        record(program="print(2)\0\ud800\N{GRINNING FACE}", family=None),
         record(Verdict.NO_PROGRAM),
         record(program=""),
         replace(plain, text="print(2) and again print(2)"),
@@ -39,17 +40,17 @@ def _stories(record: Make) -> list[CompletionRecord]:
         replace(plain, verification=replace(outcome, tests=(wrong, wrong), verdict=wrong.verdict)),
         replace(plain, verification=replace(outcome, tests=(), compile=failed, error="x" * 500)),
     ]
-    return [replace(answer, sample=sample) for sample, answer in enumerate(answers)]
+    return [replace(completion, sample=sample) for sample, completion in enumerate(completions)]
 
 
 def _write(url: str, lua: Language, records: list[CompletionRecord]) -> Engine:
-    """A database of today at `url` that holds `records`."""
+    """A database with the newest schema at `url` that holds `records`."""
     with Store.open(url) as store:
         run = store.start_run(kind="train", config={"a": None}, language=lua, model="m", dataset="d", seed=0)
         with store.recorder(run) as recorder:
             for one in records:
                 recorder.completion(one)
-            recorder.step(1, {"reward": 0.5, "gap": math.nan})
+            recorder.step(1, {"reward": 0.5, "logprob_mismatch": math.nan})
         return store.engine
 
 
@@ -66,7 +67,7 @@ def _first_schema(url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
 
 
 def _copy_as_it_was(new: Engine, old: Engine, records: list[CompletionRecord]) -> None:
-    """Write the rows of `new` as the first schema had them; of answers it had the whole text."""
+    """Write the rows of `new` in the form of the first schema, which stored the whole text of a completion."""
     with reading(new) as source, writing(old) as target:
         (before := MetaData()).reflect(target)
         belongs = {row["completion_id"]: _place(row) for row in source.execute(select(schema.verification)).mappings()}
@@ -83,10 +84,15 @@ def _place(row: Mapping[Any, Any]) -> dict[str, Any]:
 def _as_it_was(
     row: dict[str, Any], records: list[CompletionRecord], belongs: Mapping[int, dict[str, Any]]
 ) -> dict[str, Any]:
+    if "family" in row:
+        row["kind"] = row.pop("family")
+        row["definition"] = {_OLD_KEYS.get(key, key): value for key, value in row["definition"].items()}
+    if row.get("name") == "logprob_mismatch":
+        row["name"] = "gap"
     if "sha256" in row:
         row["sha256"] = (row["sha256"] + bytes(16)).hex()
     if "sample" in row:
-        row |= {**belongs[row["id"]], "text": clean(records[row["sample"]].text), "before": None, "after": None}
+        row |= {**belongs[row["id"]], "text": sanitize(records[row["sample"]].text), "before": None, "after": None}
     if "number" in row:
         row |= {"wall_ms": row.pop("wall_us") / 1000, "cpu_ms": row.pop("cpu_us") / 1000}
         row["peak_mb"] = row.pop("peak_kb") / 1024
@@ -117,7 +123,7 @@ def test_rows_of_the_first_schema_become_what_would_be_written_today(
     assert all(expected.values())
     with reading(old) as connection:
         stored = connection.execute(text("select completion from verifications order by sample")).scalars().all()
-        assert stored == [clean(one.text) for one in records]
+        assert stored == [sanitize(one.text) for one in records]
         if old.dialect.name == "sqlite":
             assert connection.exec_driver_sql("pragma foreign_key_check").all() == []
             assert connection.exec_driver_sql("pragma foreign_keys").scalar_one() == 1

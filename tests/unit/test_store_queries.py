@@ -36,8 +36,8 @@ def runs(
             for model in ("first", "second")
         ]
         with store.recorder(ids[1]) as recorder:
-            for sample, (step, phase, task, kind, verdict) in enumerate(outcomes):
-                recorder.completion(record(verdict, step=step, phase=phase, task=task, kind=kind, sample=sample))
+            for sample, (step, phase, task, family, verdict) in enumerate(outcomes):
+                recorder.completion(record(verdict, step=step, phase=phase, task=task, family=family, sample=sample))
         store.finish_run(ids[1], "finished", {})
         with reading(store.engine) as connection:
             yield ids, connection
@@ -80,11 +80,11 @@ def test_the_curve_and_the_verdicts_count_every_program(runs: Runs) -> None:
     assert ("eval_before", "sandbox_error", 2) in queries.verdicts(connection, run)
 
 
-def test_kinds_are_ordered_by_how_hard_they_were_in_the_end(runs: Runs) -> None:
+def test_families_are_ordered_by_how_hard_they_were_in_the_end(runs: Runs) -> None:
     (_, run), connection = runs
-    phase, kinds = queries.kinds(connection, run)
+    phase, families = queries.family_counts(connection, run)
     assert phase == "eval_after"
-    assert [(kind.name, kind.rate) for kind in kinds] == [("sort", 0.5), ("sum", 1.0)]
+    assert [(family.name, family.rate) for family in families] == [("sort", 0.5), ("sum", 1.0)]
 
 
 def test_a_run_is_found_by_its_beginning_or_as_the_last(runs: Runs) -> None:

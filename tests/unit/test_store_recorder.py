@@ -92,7 +92,7 @@ def test_every_figure_of_an_outcome_is_kept(store: Store, run: str, record: Make
 def test_hostile_text_is_stored_where_it_can_be_read(store: Store, run: str, record: Make) -> None:
     program = "a\0b\ud800c\N{GRINNING FACE}'; drop table run; --"
     with store.recorder(run) as recorder:
-        recorder.completion(record(program=program, task="t\0", kind=None))
+        recorder.completion(record(program=program, task="t\0", family=None))
     readable = "a\N{SYMBOL FOR NULL}b\N{REPLACEMENT CHARACTER}c\N{GRINNING FACE}'; drop table run; --"
     assert _ask(store, "select task, program, completion from verifications") == [
         ("t\N{SYMBOL FOR NULL}", readable, f"```lua\n{readable}\n```")

@@ -65,7 +65,7 @@ def test_the_views_are_rows_too(results: Results) -> None:
     ]
     group = results.groups("last", steps=(2, 2)).first()
     assert group
-    assert (group.programs, group.mean_reward, group.reward_spread, group.distinct_programs) == (1, 1.0, 0.0, 1)
+    assert (group.programs, group.mean_reward, group.reward_std, group.distinct_programs) == (1, 1.0, 0.0, 1)
     (row,) = results.query("select verdict, count(*) as n from verifications where verdict = 'accepted' group by 1")
     assert row == {"verdict": "accepted", "n": 2}
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from agnostics.store import CompletionRecord, Store
 from agnostics.store.database import parse_url, reading
-from agnostics.store.readonly import ask
+from agnostics.store.user_sql import run_sql
 from agnostics.types.language import Language
 from agnostics.types.verification import TestResult, Verdict
 from msgspec.structs import replace
@@ -48,7 +48,7 @@ def _ask(url: str, sql: str) -> list[tuple[object, ...]]:
 
 
 def test_groups_say_what_each_teaches_and_a_silent_one_has_no_spread(filled: str) -> None:
-    columns = "phase, step, task, kind, programs, accepted, distinct_programs, mean_reward, reward_spread, mean_tokens"
+    columns = "phase, step, task, family, programs, accepted, distinct_programs, mean_reward, reward_std, mean_tokens"
     last = "(select max(id) from run)"
     found = _ask(filled, f"select {columns} from groups where run = {last} order by step, task, phase")
     assert [row[:7] for row in found] == [
@@ -81,9 +81,9 @@ def test_a_long_output_is_read_as_text_by_a_question_in_sql(
         with store.recorder(run) as recorder:
             recorder.completion(replace(plain, verification=outcome))
     sql = "select stdout, stderr, verdict from test_results"
-    with ask(parse_url(database), sql, seconds=20) as answer:
-        assert [tuple(row) for row in answer.rows] == [(long, "short", "wrong_answer")]
+    with run_sql(parse_url(database), sql, seconds=20) as result:
+        assert [tuple(row) for row in result.rows] == [(long, "short", "wrong_answer")]
     if database.startswith("sqlite"):
-        sql = "select typeof(stdout), length(stdout) < 100, plain(stdout) from test_result"
-        with ask(parse_url(database), sql, seconds=20) as answer:
-            assert [tuple(row) for row in answer.rows] == [("blob", 1, long)]
+        sql = "select typeof(stdout), length(stdout) < 100, decompress(stdout) from test_result"
+        with run_sql(parse_url(database), sql, seconds=20) as result:
+            assert [tuple(row) for row in result.rows] == [("blob", 1, long)]

@@ -8,7 +8,7 @@ import pytest
 from agnostics.analysis.reward_hacking.suspects import Inspection, inspect
 from agnostics.store import CompletionRecord, Store
 from agnostics.store.database import reading
-from agnostics.store.filters import Filter
+from agnostics.store.filters import VerificationFilter
 from agnostics.store.queries.accepted import accepted_programs
 from agnostics.types.language import Language
 from agnostics.types.task import Task, Test
@@ -30,7 +30,7 @@ def looked_at(database: str, lua: Language) -> Inspect:
                 for record in records:
                     recorder.completion(record)
             with reading(store.engine) as connection:
-                return inspect(accepted_programs(connection, Filter(run=run)))
+                return inspect(accepted_programs(connection, VerificationFilter(run=run)))
 
     return act
 

@@ -8,8 +8,8 @@ from statistics import fmean
 
 from sqlalchemy import Connection
 
-from agnostics.store.queries.runs import RunLine, curve, run_line
-from agnostics.store.queries.steps import figures_by_step, held_out_by_step, verdicts_by_step
+from agnostics.store.queries.runs import RunSummary, curve, run_summary
+from agnostics.store.queries.steps import held_out_by_step, metrics_by_step, verdicts_by_step
 from agnostics.types.errors import UsageError
 from agnostics.types.verification import Verdict
 from agnostics.util.statistics import bootstrap_interval
@@ -31,7 +31,7 @@ class Measured:
 class Curves:
     """How a run went, step by step. Rates and shares lie between 0 and 1."""
 
-    run: RunLine
+    run: RunSummary
     pass_rate: Series
     """The share of programs accepted, among those judged: the batch pass@1 of the paper."""
     reward: Series
@@ -44,8 +44,8 @@ class Curves:
 
 def curves_of(connection: Connection, run: str) -> Curves:
     """The curves of the run whose id is `run`. Raises UsageError where it has no training step."""
-    line = run_line(connection, run)
-    figures = figures_by_step(connection, run)
+    line = run_summary(connection, run)
+    figures = metrics_by_step(connection, run)
     shares = _shares(verdicts_by_step(connection, run))
     if not shares:
         raise UsageError(f"run {run} has no training step to draw; agn results list says which have")

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from agnostics.analysis.advice.faults import Fault, telling_line
+from agnostics.types.failed_program import FailedProgram, error_line
 from agnostics.types.verification import Verdict
 
 _SPEAKING = (Verdict.COMPILE_ERROR, Verdict.RUNTIME_ERROR)
@@ -31,20 +31,20 @@ class Cluster:
     verdict: Verdict
     message: str
     programs: int
-    example: Fault
+    example: FailedProgram
 
 
-def clusters(faults: Sequence[Fault]) -> list[Cluster]:
+def clusters(faults: Sequence[FailedProgram]) -> list[Cluster]:
     """`faults`, all in one language, by verdict and message, the commonest first.
 
     A word of a message that stands in the program too is a name, and left out, unless it is the compiler's own: said of
     another program that does not have it, or right before a quotation, as in "global 'x'".
     """
-    said = [telling_line(fault.message) if fault.verdict in _SPEAKING else "" for fault in faults]
+    said = [error_line(fault.message) if fault.verdict in _SPEAKING else "" for fault in faults]
     names = [frozenset(_WORD.findall(fault.program)) for fault in faults]
     own = {word for line, held in zip(said, names, strict=True) for word in _WORD.findall(line) if word not in held}
     own |= {kind for line in said for kind in _KIND.findall(line)}
-    groups = defaultdict[tuple[Verdict, str], list[Fault]](list)
+    groups = defaultdict[tuple[Verdict, str], list[FailedProgram]](list)
     for fault, line, held in zip(faults, said, names, strict=True):
         groups[fault.verdict, shape(line, held - own)].append(fault)
     found = [Cluster(verdict, message, len(alike), alike[0]) for (verdict, message), alike in groups.items()]

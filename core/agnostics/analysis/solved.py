@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from agnostics.store.queries.attempts import Attempts
+from agnostics.store.queries.tasks import SampleCounts
 from agnostics.util.statistics import bootstrap_interval, pass_at_k
 
 
@@ -21,7 +21,7 @@ class Solved:
     high: float
 
 
-def solved_in(tasks: Sequence[Attempts], *, seed: int = 0) -> list[Solved]:
+def solved_in(tasks: Sequence[SampleCounts], *, seed: int = 0) -> list[Solved]:
     """The share of `tasks` solved in 1, 2, 4, … attempts: the mean of the unbiased estimate of each task.
 
     A task counts for as many attempts as were made at it; with more, the estimate would be biased. So the shares are
@@ -30,7 +30,7 @@ def solved_in(tasks: Sequence[Attempts], *, seed: int = 0) -> list[Solved]:
     return [_solved(attempts, tasks, seed) for attempts in _powers_of_two(max((t.programs for t in tasks), default=0))]
 
 
-def _solved(attempts: int, tasks: Sequence[Attempts], seed: int) -> Solved:
+def _solved(attempts: int, tasks: Sequence[SampleCounts], seed: int) -> Solved:
     chances = [pass_at_k(task.programs, task.accepted, attempts) for task in tasks if task.programs >= attempts]
     return Solved(attempts, len(chances), fmean(chances), *bootstrap_interval(chances, seed=seed))
 

@@ -9,9 +9,9 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agnostics.analysis.advice.brief import Brief
-from agnostics.analysis.advice.faults import Fault
 from agnostics.analysis.advice.sentences import without_reasoning
 from agnostics.types.code_extraction import extract_program
+from agnostics.types.failed_program import FailedProgram
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class Profile:
         return [sum(theme in one for one in self.found) / max(1, len(self.found)) for theme in range(len(THEMES))]
 
 
-def question(language: str, fault: Fault) -> str:
+def question(language: str, fault: FailedProgram) -> str:
     """What a model is asked about one program."""
     brief = Brief(language, "", [fault], CONTEXT)
     return brief.framed(_OPENING, brief.batches[0], _TASK)

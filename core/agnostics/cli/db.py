@@ -1,4 +1,4 @@
-"""`agn db`: whether the results database fits this version of agnostics, and making it fit."""
+"""`agn db`: the schema version of the results database, and its migration."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _json = click.option("--json", "as_json", is_flag=True, help="One JSON object on
 @_json
 @click.pass_context
 def command(context: click.Context, store: str | None, as_json: bool) -> int:
-    """Check and upgrade the results database."""
+    """Check and migrate the results database."""
     context.default_map = {"status": {"store": store, "as_json": as_json}, "upgrade": {"store": store}}
     return 0 if context.invoked_subcommand else int(context.invoke(status, store=store, as_json=as_json))
 
@@ -31,31 +31,32 @@ def command(context: click.Context, store: str | None, as_json: bool) -> int:
 @_store
 @_json
 def status(store: str | None, as_json: bool) -> int:
-    """Say which schema the database has and which is the newest; exit status 1 where they differ."""
-    from agnostics.store.database import shown
+    """Show the schema version of the database and the newest one; exit status 1 if they differ."""
+    from agnostics.store.database import display_url
     from agnostics.store.version import newest_version, version_of
 
     engine = _engine(store)
-    found, newest = version_of(engine), newest_version()
+    version, newest = version_of(engine), newest_version()
     if as_json:
-        print_json({"store": shown(engine.url), "schema": found, "newest": newest})
+        print_json({"store": display_url(engine.url), "schema": version, "newest": newest})
     else:
-        click.echo(f"{shown(engine.url)}: schema {found or 'none'}, newest {newest}")
-    return 0 if found == newest else 1
+        click.echo(f"{display_url(engine.url)}: schema {version or 'none'}, newest {newest}")
+    return 0 if version == newest else 1
 
 
 @command.command()
 @_store
 def upgrade(store: str | None) -> None:
-    """Bring the database to the newest schema; where there is none, make it."""
-    from agnostics.store.database import shown
+    """Migrate the database to the newest schema; create it if it does not exist."""
+    from agnostics.store.database import display_url
     from agnostics.store.version import newest_version, upgrade, version_of
 
     engine = _engine(store)
     before = version_of(engine)
     upgrade(engine)
-    done = "is up to date" if before == newest_version() else f"went from {before or 'nothing'} to {newest_version()}"
-    click.echo(f"{shown(engine.url)}: {done}")
+    migrated = f"migrated from {before} to" if before else "created with schema"
+    outcome = "is up to date" if before == newest_version() else f"{migrated} {newest_version()}"
+    click.echo(f"{display_url(engine.url)}: {outcome}")
 
 
 def _engine(store: str | None) -> Engine:

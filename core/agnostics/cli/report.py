@@ -1,4 +1,4 @@
-"""How one run went, as `agn results show` tells it."""
+"""The report of one run, for `agn results show`."""
 
 from __future__ import annotations
 
@@ -10,24 +10,35 @@ import click
 from sqlalchemy import Connection
 
 from agnostics.cli.output import print_table
-from agnostics.store.queries.runs import Count, RunLine, Score, curve, find_run, kinds, run_line, scores, verdicts
+from agnostics.cli.results.counting import counted
+from agnostics.store.queries.runs import (
+    EvalScore,
+    PassCount,
+    RunSummary,
+    curve,
+    family_counts,
+    find_run,
+    run_summary,
+    scores,
+    verdicts,
+)
 
 CURVE_ROWS = 20
 EXTREMES = 5
-_PHASES = ("eval_before", "train", "eval_during", "eval_after", "eval", "eval_written")
+_PHASES = ("eval_before", "train", "eval_during", "eval_after", "eval", "eval_generated_tests")
 _WHEN = {"eval_before": "before training", "eval_after": "after training", "eval": "in evaluation"}
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """Everything that is told of a run. `kinds` are hardest first, in the phase `kinds_in`."""
+class RunReport:
+    """The report of a run. `families` are hardest first, in the phase `families_phase`."""
 
-    run: RunLine
-    scores: list[Score]
+    run: RunSummary
+    scores: list[EvalScore]
     verdicts: list[tuple[str, str, int]]
-    curve: list[Count]
-    kinds_in: str
-    kinds: list[Count]
+    curve: list[PassCount]
+    families_phase: str
+    families: list[PassCount]
 
     def as_dict(self) -> dict[str, Any]:
         """The report as JSON."""
@@ -36,78 +47,79 @@ class Report:
             **self.run.as_dict(),
             "scores": [asdict(score) for score in self.scores],
             "verdicts": counts,
-            "curve": [{"step": count.name, **_figures(count)} for count in self.curve],
-            "kinds": [{"kind": count.name, "phase": self.kinds_in, **_figures(count)} for count in self.kinds],
+            "curve": [{"step": count.name, **_counts(count)} for count in self.curve],
+            "families": [{"family": c.name, "phase": self.families_phase, **_counts(c)} for c in self.families],
         }
 
 
-def _figures(count: Count) -> dict[str, Any]:
+def _counts(count: PassCount) -> dict[str, Any]:
     return {"programs": count.programs, "accepted": count.accepted, "pass_rate": count.rate}
 
 
-def report_of(connection: Connection, name: str) -> Report:
-    """The report of the run that `name` means. Raises UsageError where none does."""
+def report_of(connection: Connection, name: str) -> RunReport:
+    """The report of the run named `name`. Raises UsageError if there is none."""
     run = find_run(connection, name)
-    line = run_line(connection, run)
-    phase, hardest = kinds(connection, run)
-    return Report(
-        run=line,
-        scores=scores(connection, run, line.seed),
+    summary = run_summary(connection, run)
+    phase, families = family_counts(connection, run)
+    return RunReport(
+        run=summary,
+        scores=scores(connection, run, summary.seed),
         verdicts=verdicts(connection, run),
         curve=curve(connection, run),
-        kinds_in=phase,
-        kinds=hardest,
+        families_phase=phase,
+        families=families,
     )
 
 
-def print_report(report: Report) -> None:
-    """The report for people."""
+def print_report(report: RunReport) -> None:
+    """Print the report as text."""
     run = report.run
     click.echo(describe(run))
-    click.echo(f"started {run.started_at:%Y-%m-%d %H:%M} UTC, {run.steps} steps, {run.completions} programs")
+    steps, programs = counted(run.steps, "step"), counted(run.completions, "program")
+    click.echo(f"started {run.started_at:%Y-%m-%d %H:%M} UTC, {steps}, {programs}")
     for score in report.scores:
         low, high = score.interval
         click.echo(
-            f"pass@1 {_WHEN[score.phase]}: {score.pass_at_1:.3f} ({low:.3f} to {high:.3f}) on {score.tasks} tasks"
+            f"pass@1 {_WHEN[score.phase]}: {score.pass_at_1:.3f} ({low:.3f} to {high:.3f})"
+            f" on {counted(score.tasks, 'task')}"
         )
     _print_verdicts(report.verdicts)
     if report.curve:
         click.echo()
         print_table(["step", "programs", "pass rate", ""], (_point(count) for count in thinned(report.curve)))
-    _print_kinds(report)
+    _print_families(report)
 
 
-def describe(run: RunLine) -> str:
-    """A run in a sentence."""
-    doing = "learning" if run.kind == "train" else "evaluated in"
-    preposition = "from" if run.kind == "train" else "on"
-    return f"run {run.run} ({run.kind}, {run.status}): {run.model} {doing} {run.language} {preposition} {run.dataset}"
+def describe(run: RunSummary) -> str:
+    """A run in one sentence."""
+    activity = "trained in" if run.kind == "train" else "evaluated in"
+    return f"run {run.run} ({run.kind}, {run.status}): {run.model} {activity} {run.language} on {run.dataset}"
 
 
-def _print_verdicts(counted: Sequence[tuple[str, str, int]]) -> None:
-    phases = sorted({phase for phase, _, _ in counted}, key=_PHASES.index)
-    rows = {verdict: [0] * len(phases) for _, verdict, _ in counted}
-    for phase, verdict, programs in counted:
+def _print_verdicts(counts: Sequence[tuple[str, str, int]]) -> None:
+    phases = sorted({phase for phase, _, _ in counts}, key=_PHASES.index)
+    rows = {verdict: [0] * len(phases) for _, verdict, _ in counts}
+    for phase, verdict, programs in counts:
         rows[verdict][phases.index(phase)] = programs
     click.echo()
     print_table(["verdict", *phases], ([verdict, *numbers] for verdict, numbers in rows.items()))
 
 
-def thinned(counts: Sequence[Count]) -> list[Count]:
-    """At most 20 points of a curve: neighbouring steps are added up, and named by the last."""
+def thinned(counts: Sequence[PassCount]) -> list[PassCount]:
+    """At most 20 points of a curve: adjacent steps are summed, under the number of the last."""
     width = -(-len(counts) // CURVE_ROWS)
     groups = [counts[start : start + width] for start in range(0, len(counts), width)]
-    return [Count(g[-1].name, sum(c.programs for c in g), sum(c.accepted for c in g)) for g in groups]
+    return [PassCount(g[-1].name, sum(c.programs for c in g), sum(c.accepted for c in g)) for g in groups]
 
 
-def _point(count: Count) -> list[Any]:
+def _point(count: PassCount) -> list[Any]:
     return [count.name, count.programs, f"{count.rate:.2f}", "█" * round(count.rate * 40)]
 
 
-def _print_kinds(report: Report) -> None:
-    if len(report.kinds) < 2:
+def _print_families(report: RunReport) -> None:
+    if len(report.families) < 2:
         return
-    half = min(EXTREMES, len(report.kinds) // 2)
-    click.echo(f"\nhardest and easiest kinds of task ({report.kinds_in}):")
-    shown = [*report.kinds[:half], *report.kinds[-half:]]
-    print_table(["kind", "programs", "pass rate"], ([c.name, c.programs, f"{c.rate:.2f}"] for c in shown))
+    half = min(EXTREMES, len(report.families) // 2)
+    click.echo(f"\nhardest and easiest families of tasks ({report.families_phase}):")
+    extremes = [*report.families[:half], *report.families[-half:]]
+    print_table(["family", "programs", "pass rate"], ([c.name, c.programs, f"{c.rate:.2f}"] for c in extremes))

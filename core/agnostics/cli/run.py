@@ -19,7 +19,7 @@ from agnostics.types.errors import AgnosticsError, MissingRequirement, UsageErro
 
 if TYPE_CHECKING:
     from agnostics.train.config import RunConfig
-    from agnostics.train.state import RunSummary
+    from agnostics.train.state import TrainingSummary
 
 
 @click.command("run")
@@ -63,7 +63,7 @@ def command(
                 check(settings, plugins)
             train = _import_training("agnostics.train.run").run
         with stdout_kept(), progress_bar() as bar:
-            summary: RunSummary = train(settings, plugins, TrainingProgress(bar), folder)
+            summary: TrainingSummary = train(settings, plugins, TrainingProgress(bar), folder)
     except ReportedByOtherRank as error:
         return error.exit_code
     return _conclude(summary, as_json and is_main_rank())
@@ -111,7 +111,7 @@ def _import_training(module: str) -> Any:
     return imported
 
 
-def _conclude(summary: RunSummary, as_json: bool) -> int:
+def _conclude(summary: TrainingSummary, as_json: bool) -> int:
     """Print the run's summary; returns the exit status."""
     if summary.status == "interrupted":
         words.print(f"interrupted after step {summary.steps}; to resume: agn run --resume {summary.run}", markup=False)
@@ -123,14 +123,14 @@ def _conclude(summary: RunSummary, as_json: bool) -> int:
     return 0
 
 
-def _report(summary: RunSummary) -> str:
-    from agnostics.store.database import naming
+def _report(summary: TrainingSummary) -> str:
+    from agnostics.store.database import store_argument
 
     lines = [f"run {summary.run}: {summary.steps} steps, {summary.completions} programs, {summary.seconds:.0f} s"]
     if summary.before and summary.after:
         lines.append(f"held-out pass@1: {describe_pass_rate(summary.before)} -> {describe_pass_rate(summary.after)}")
     lines += [f"checkpoint: {summary.checkpoint}", "next:"]
-    store = naming(summary.store)
+    store = store_argument(summary.store)
     lines.append(f"  agn results show {summary.run}{store}")
     lines.append(f'  agn results query "select verdict, count(*) from verification group by verdict"{store}')
     lines.append(f"  agn results list{store}")

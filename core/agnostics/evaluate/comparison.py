@@ -10,10 +10,9 @@ from typing import Any
 from sqlalchemy import Connection
 
 from agnostics.evaluate.report import Difference, paired
-from agnostics.store.queries.attempts import Attempts
-from agnostics.store.queries.runs import Count, RunLine, Score, curve, run_line, scores, verdicts
+from agnostics.store.queries.runs import EvalScore, PassCount, RunSummary, curve, run_summary, scores, verdicts
 from agnostics.store.queries.steps import held_out_by_step
-from agnostics.store.queries.tasks import attempts_at
+from agnostics.store.queries.tasks import SampleCounts, sample_counts
 from agnostics.store.run_settings import run_settings
 from agnostics.types.errors import UsageError
 
@@ -31,7 +30,7 @@ class Measure:
     `won` are the shared tasks of which only the other run has a program accepted, `lost` those of which only the first.
     """
 
-    scores: tuple[Score, Score]
+    scores: tuple[EvalScore, EvalScore]
     difference: Difference
     won: tuple[str, ...]
     lost: tuple[str, ...]
@@ -41,14 +40,14 @@ class Measure:
 class Comparison:
     """Two runs side by side. What only one of them has is left out, but for `settings`, where it is None."""
 
-    runs: tuple[RunLine, RunLine]
+    runs: tuple[RunSummary, RunSummary]
     settings: Mapping[str, tuple[Any, Any]]
     """The settings that differ, by name."""
     measures: Sequence[Measure]
     """Before training, and in the end."""
     verdicts: Mapping[str, Mapping[str, Both]]
     """The share of each verdict, by phase; an evaluation's and that after training are one, `eval_after`."""
-    curve: Sequence[tuple[Count, Count]]
+    curve: Sequence[tuple[PassCount, PassCount]]
     """The programs of each step that both trained."""
     held_out: Mapping[int, Both]
     """Held-out pass@1 by step, for steps after which both were measured."""
@@ -77,7 +76,7 @@ def comparison_of(connection: Connection, one: str, other: str) -> Comparison:
     if not measures and not steps:
         raise UsageError(f"runs {one} and {other} share no task that both were measured on, and no training step")
     return Comparison(
-        runs=(run_line(connection, one), run_line(connection, other)),
+        runs=(run_summary(connection, one), run_summary(connection, other)),
         settings=_differing(run_settings(connection, one), run_settings(connection, other)),
         measures=measures,
         verdicts=_verdicts(verdicts(connection, one), verdicts(connection, other)),
@@ -88,11 +87,11 @@ def comparison_of(connection: Connection, one: str, other: str) -> Comparison:
 
 def _measure(connection: Connection, one: str, other: str, phases: Sequence[str]) -> Measure | None:
     """How both did in the one of `phases` that each has; None where they share no task there."""
-    found = [attempts_at(connection, run, phases) for run in (one, other)]
+    found = [sample_counts(connection, run, phases) for run in (one, other)]
     shared = [task for task in found[0] if task in found[1]]
     if not shared:
         return None
-    line = run_line(connection, one)
+    line = run_summary(connection, one)
     scored = [_score(connection, run, line.seed, phases) for run in (one, other)]
     rates = [{task: outcome.accepted / outcome.programs for task, outcome in tasks.items()} for tasks in found]
     return Measure(
@@ -103,11 +102,11 @@ def _measure(connection: Connection, one: str, other: str, phases: Sequence[str]
     )
 
 
-def _score(connection: Connection, run: str, seed: int, phases: Sequence[str]) -> Score:
+def _score(connection: Connection, run: str, seed: int, phases: Sequence[str]) -> EvalScore:
     return next(score for score in scores(connection, run, seed) if score.phase in phases)
 
 
-def _solves(outcome: Attempts) -> bool:
+def _solves(outcome: SampleCounts) -> bool:
     return outcome.accepted > 0
 
 
@@ -138,7 +137,7 @@ def _shares(counted: Sequence[tuple[str, str, int]]) -> dict[str, dict[str, floa
     }
 
 
-def _equal_steps(one: Sequence[Count], other: Sequence[Count]) -> list[tuple[Count, Count]]:
+def _equal_steps(one: Sequence[PassCount], other: Sequence[PassCount]) -> list[tuple[PassCount, PassCount]]:
     others = {count.name: count for count in other}
     return [(count, others[count.name]) for count in one if count.name in others]
 

@@ -14,7 +14,7 @@ from agnostics.evaluate.selection import EXAMPLES
 from agnostics.evaluate.sources import SampledRollouts
 from agnostics.store import Store
 from agnostics.store.database import reading
-from agnostics.store.queries.evaluations import unexamined_programs, written_tests
+from agnostics.store.queries.evaluations import programs_without_generated_tests, stored_generated_tests
 from agnostics.types.language import Language
 from agnostics.types.rollout import Rollout
 from agnostics.types.task import Task, Test
@@ -117,7 +117,7 @@ class TestGeneration:
     def _programs(self, tasks: Iterable[Task], language: Language) -> Iterator[tuple[Rollout, str | None]]:
         """Every program of the evaluation, with a rollout of its task whose tests are the written ones."""
         with reading(self.store.engine) as connection:
-            stored = written_tests(connection, self.run)
+            stored = stored_generated_tests(connection, self.run)
         missing = list[Task]()
         for task in tasks:
             if task.id in stored:
@@ -138,6 +138,6 @@ class TestGeneration:
             return
         self.tested += 1
         with reading(self.store.engine) as connection:
-            programs = unexamined_programs(connection, self.run, task.id)
+            programs = programs_without_generated_tests(connection, self.run, task.id)
         for sample, program in programs:
             yield Rollout(task=task.model_copy(update={"tests": tests}), sample=sample, text=program), program

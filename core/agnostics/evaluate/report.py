@@ -12,13 +12,13 @@ from sqlalchemy import Connection
 
 from agnostics.evaluate.selection import EXAMPLES, Candidate, Choice, best, choice_at_k, majority, short
 from agnostics.store.queries.evaluations import (
-    Program,
+    EvaluatedProgram,
     TaskOutcome,
+    generated_tests_passed,
     programs_by_task,
     task_outcomes,
-    written_tests_passed,
 )
-from agnostics.store.queries.runs import RunLine, run_line, verdicts
+from agnostics.store.queries.runs import RunSummary, run_summary, verdicts
 from agnostics.types.errors import UsageError
 from agnostics.util.statistics import bootstrap_interval, pass_at_k, sign_flip_p_value, wilson_interval
 
@@ -44,7 +44,7 @@ class Evaluation:
     `by_difficulty` and `by_tag` hold pass@1; a task counts for each of its tags.
     """
 
-    run: RunLine
+    run: RunSummary
     rates: Mapping[str, Rate]
     by_difficulty: Mapping[str, Rate]
     by_tag: Mapping[str, Rate]
@@ -88,7 +88,7 @@ def evaluation_of(connection: Connection, run: str, ks: Sequence[int], *, vote: 
 
     Raises UsageError where no program was judged, or where no task has k of them.
     """
-    line = run_line(connection, run)
+    line = run_summary(connection, run)
     outcomes = task_outcomes(connection, run)
     if not outcomes:
         raise UsageError(f"run {run} holds no judged program; agn results show {run} says what it holds")
@@ -151,7 +151,7 @@ def _grouped(named: Iterable[tuple[Iterable[str], TaskOutcome]]) -> dict[str, Ra
 
 def _chosen(connection: Connection, run: str, k: int, seed: int) -> dict[str, Rate]:
     """What each way to choose one of `k` programs comes to, over the tasks that have as many."""
-    written = written_tests_passed(connection, run)
+    written = generated_tests_passed(connection, run)
     found = defaultdict[str, list[float]](list)
     for task, programs in programs_by_task(connection, run):
         candidates = [_candidate(one, written.get((task, one.program), 0)) for one in programs]
@@ -160,12 +160,12 @@ def _chosen(connection: Connection, run: str, k: int, seed: int) -> dict[str, Ra
     return {name: _mean(values, seed) for name, values in found.items()}
 
 
-def _candidate(program: Program, written: int) -> Candidate:
+def _candidate(program: EvaluatedProgram, written: int) -> Candidate:
     examples = sum(verdict == "accepted" for verdict, _ in program.tests[:EXAMPLES])
     return Candidate(program.verdict == "accepted", program.tokens, _output(program), examples, written)
 
 
-def _output(program: Program) -> str | None:
+def _output(program: EvaluatedProgram) -> str | None:
     """What a program votes for: what it said in every test, white space aside; None where it did not reach an end.
 
     Where outputs are not compared, it votes for its own text (section 7.2 of the CWM paper).

@@ -15,7 +15,7 @@ from agnostics.plugins.manager import PluginManager
 from agnostics.plugins.run_hooks import PluginHooks
 from agnostics.rollout.task_sampler import round_robin_order
 from agnostics.store import Store
-from agnostics.store.database import naming, reading
+from agnostics.store.database import reading, store_argument
 from agnostics.store.queries.evaluations import stored_samples
 from agnostics.store.run_recorder import RunRecorder
 from agnostics.types.errors import UsageError, unknown
@@ -63,7 +63,7 @@ def evaluate(
                 callbacks.flush()
                 tasks, _ = chosen_tasks(settings, plugins)
                 generation = TestGeneration(store, info.id, source, settings.generated_tests)
-                verdicts.report("eval_written", generation.run_on(tasks, language))
+                verdicts.report("eval_generated_tests", generation.run_on(tasks, language))
                 progress.message(f"the model has written tests for {plural(generation.tested, 'task')}")
     return info.id
 
@@ -80,7 +80,7 @@ def chosen_tasks(settings: EvaluationSettings, plugins: PluginManager) -> tuple[
     read = partial(adapter.tasks, settings.split, source=source, seed=settings.seed)
     if not settings.tasks:
         return read(), None
-    order = round_robin_order(tuple(task.kind for task in read()), settings.seed)
+    order = round_robin_order(tuple(task.family for task in read()), settings.seed)
     drawn = set(order[: settings.tasks])
     return (task for place, task in enumerate(read()) if place in drawn), len(drawn)
 
@@ -144,5 +144,5 @@ class _Reported:
             return
         status: RunStatus = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
         self._callbacks.run_finished(status, {**self._verdicts, "error": str(error)})
-        resume = f"agn eval --resume {self._info.id}{naming(str(self._store.engine.url))}"
+        resume = f"agn eval --resume {self._info.id}{store_argument(str(self._store.engine.url))}"
         self._callbacks.message(f"everything verified is stored; to resume: {resume}")

@@ -43,7 +43,7 @@ class TaskSampler:
         return iter(others)
 
     def _order(self, epoch: int) -> tuple[int, ...]:
-        return round_robin_order(tuple(prompt.task.kind for prompt in self.prompts), f"{self.seed}/{epoch}")
+        return round_robin_order(tuple(prompt.task.family for prompt in self.prompts), f"{self.seed}/{epoch}")
 
 
 @lru_cache(maxsize=2)

@@ -1,4 +1,4 @@
-"""The results database: every completion, program, verification, test result, reward and metric of every run."""
+"""The results database: completions, programs, verifications, test results, rewards and metrics of all runs."""
 
 from __future__ import annotations
 

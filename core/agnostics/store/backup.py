@@ -1,4 +1,4 @@
-"""A copy of a results database as it is at one moment, in an SQLite file, while others write."""
+"""A consistent copy of a results database in an SQLite file, while other processes write."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sqlalchemy import URL, Connection, Engine, Table, select
 from sqlalchemy.exc import DBAPIError
 
 from agnostics.store import schema
-from agnostics.store.database import connect, explained, reading, writing
+from agnostics.store.database import connect, reading, translated_errors, writing
 from agnostics.store.version import upgrade
 from agnostics.store.writer.bulk_insert import insert_rows
 from agnostics.types.errors import UsageError
@@ -19,13 +19,13 @@ _PORTION = 2000
 
 
 def back_up(engine: Engine, path: Path) -> None:
-    """Copy the database behind `engine` into a new SQLite file at `path`, whole or not at all.
+    """Copy the database behind `engine` into a new SQLite file at `path`, atomically.
 
-    That of a Postgres server becomes an SQLite file too, which every command reads with --store.
-    Raises UsageError where there is a file already.
+    A Postgres database becomes an SQLite file too, which every command reads with --store.
+    Raises UsageError if the file exists.
     """
     if path.exists():
-        raise UsageError(f"{path} is there already; name a new file")
+        raise UsageError(f"{path} exists already; name a new file")
     part = path.with_name(f"{path.name}.part")
     part.unlink(missing_ok=True)
     try:
@@ -40,8 +40,8 @@ def back_up(engine: Engine, path: Path) -> None:
 
 
 def _copy_pages(engine: Engine, path: Path) -> None:
-    """SQLite's own copy, in one step, so that it is of one moment."""
-    with explained(engine.url), closing(engine.raw_connection()) as source:
+    """Use SQLite's backup in a single step, so that the copy is consistent."""
+    with translated_errors(engine.url), closing(engine.raw_connection()) as source:
         driver = source.driver_connection
         assert isinstance(driver, sqlite3.Connection)
         try:

@@ -1,4 +1,4 @@
-"""Long texts in an SQLite database: a short one as it is, a longer one compressed. Postgres compresses by itself."""
+"""Compression of long texts in an SQLite database. Postgres compresses by itself."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from sqlalchemy import Dialect, Text
 from sqlalchemy.types import TypeDecorator
 
 SHORT = 100
-"""Characters up to which a text is not worth compressing."""
+"""Characters up to which a text is not compressed."""
 
 
 class CompressedText(TypeDecorator[str]):
-    """A text, always a str in Python; in SQLite a zlib BLOB where that is smaller."""
+    """A text, always a str in Python; in SQLite a zlib BLOB if that is smaller."""
 
     impl = Text
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> Any:
-        return packed(value) if dialect.name == "sqlite" else value
+        return compress(value) if dialect.name == "sqlite" else value
 
     def process_result_value(self, value: Any, dialect: Dialect) -> str | None:
-        found: str | None = plain(value) if dialect.name == "sqlite" else value
-        return found
+        text: str | None = decompress(value) if dialect.name == "sqlite" else value
+        return text
 
 
-def packed(text: str | None) -> str | bytes | None:
-    """What SQLite is given for `text`: itself, or its UTF-8 compressed where that takes less."""
+def compress(text: str | None) -> str | bytes | None:
+    """`text`, or its UTF-8 compressed with zlib if that is smaller."""
     if text is None or len(text) <= SHORT:
         return text
     encoded = text.encode()
@@ -35,8 +35,8 @@ def packed(text: str | None) -> str | bytes | None:
     return compressed if len(compressed) < len(encoded) else text
 
 
-def plain(value: Any) -> Any:
-    """The text that `packed` was given; any other value as it is. SQL on our connections has it as `plain(x)`."""
+def decompress(value: Any) -> Any:
+    """The text that `compress` was given; any other value as it is. Also a SQL function on SQLite connections."""
     if not isinstance(value, bytes):
         return value
     try:

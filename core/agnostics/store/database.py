@@ -1,4 +1,4 @@
-"""Connections to a results database: where it is, how it is opened, and what its errors mean to people."""
+"""Connections to a results database: URLs, engines, transactions, and error messages."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ import msgspec
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
-from agnostics.store.compressed import plain
+from agnostics.store.compressed import decompress
 from agnostics.types.errors import AgnosticsError, MissingRequirement, UsageError
 
 BUSY_TIMEOUT_S = 30.0
 CONNECT_TIMEOUT_S = 10
 CHECKPOINT_PAGES = 32_768
-"""Pages of 4 KiB in SQLite's log before they are brought into the file: the more, the more often one was changed."""
+"""Pages of 4 KiB in the write-ahead log before a checkpoint; a large log merges repeated changes of a page."""
 _PASSWORDS = ("password", "sslpassword")
-"""What of a URL's query is secret."""
+"""The secret parameters of a URL's query."""
 
 _SQLITE_REASONS = {
     sqlite3.SQLITE_FULL: "the disk is full; free some space and run it again",
@@ -36,23 +36,23 @@ _SQLITE_REASONS = {
 
 
 _STOPPED = {"57P01", "57P02", "57P03", "53300"}
-"""Postgres's codes for a server that stops, has crashed, is starting, or has no connection left."""
+"""Postgres error codes for a server that stops, has crashed, is starting, or has no connection left."""
 
 
-class Unreachable(AgnosticsError):
-    """The database cannot be reached now, and may be in a moment: its server is away, or its file is locked."""
+class DatabaseUnavailable(AgnosticsError):
+    """A transient failure: the server cannot be reached, or the file is locked."""
 
 
 def default_url() -> str:
-    """The database in the user's data folder, used where none is named."""
+    """The URL of the default database, in the user's data folder."""
     data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
     return f"sqlite:///{Path(data) / 'agnostics' / 'agnostics.db'}"
 
 
 def without_password(url: str) -> str:
-    """The address of a results database as it may be written down.
+    """The URL of a results database without its password, for files and logs.
 
-    Without a password in it, Postgres' own library takes the one in PGPASSWORD or ~/.pgpass.
+    Given such a URL, Postgres' client library takes the password from PGPASSWORD or ~/.pgpass.
     """
     if "://" not in url:
         return url
@@ -61,20 +61,20 @@ def without_password(url: str) -> str:
     return parsed._replace(password=None).difference_update_query(_PASSWORDS).render_as_string() if secret else url
 
 
-def shown(url: URL) -> str:
-    """The address of a results database as messages have it: *** for its password, and none in its query."""
+def display_url(url: URL) -> str:
+    """The URL of a results database for messages: *** in place of its password, and no secrets in its query."""
     return str(url.difference_update_query(_PASSWORDS))
 
 
-def naming(url: str) -> str:
-    """The words that name the database at `url` in a command, without its password; none for the default one."""
+def store_argument(url: str) -> str:
+    """The `--store` argument for the database at `url`, without its password; empty for the default database."""
     return "" if url == default_url() else f" --store {quote(without_password(url))}"
 
 
 def parse_url(text: str) -> URL:
-    """The database that `text` names: a SQLAlchemy URL, or the path of an SQLite file.
+    """The URL that `text` means: a SQLAlchemy URL, or the path of an SQLite file.
 
-    Raises UsageError where it is neither, or names a kind of database that we do not support.
+    Raises UsageError if it is neither, or the database system is not supported.
     """
     if "://" not in text:
         return URL.create("sqlite", database=str(Path(text).expanduser()))
@@ -92,16 +92,16 @@ def parse_url(text: str) -> URL:
 
 
 def sqlite_path(engine: Engine) -> Path:
-    """The file of an SQLite database."""
+    """The path of an SQLite database."""
     return Path(str(engine.url.database))
 
 
 def connect(url: URL) -> Engine:
-    """An engine for `url`; nothing is opened yet. Raises MissingRequirement without the driver of Postgres."""
+    """An engine for `url`; no connection is opened yet. Raises MissingRequirement without the driver of Postgres."""
     if url.get_backend_name() == "sqlite":
         return _connect_sqlite(url)
     try:
-        # A server that went away and came back has closed the connections that wait for their next use.
+        # A restarted server has closed the pooled connections.
         return create_engine(
             url, connect_args={"connect_timeout": CONNECT_TIMEOUT_S}, json_serializer=_compact, pool_pre_ping=True
         )
@@ -118,11 +118,11 @@ def _connect_sqlite(url: URL) -> Engine:
         connection.execute("pragma synchronous = normal")
         connection.execute(f"pragma wal_autocheckpoint = {CHECKPOINT_PAGES}")
         connection.execute("pragma foreign_keys = on")
-        connection.create_function("plain", 1, plain, deterministic=True)
+        connection.create_function("decompress", 1, decompress, deterministic=True)
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
-        # A transaction that reads first and writes later could not wait for a lock; so say at once which it is.
+        # A transaction that reads first and writes later cannot wait for a lock, so it declares itself at the start.
         writes = connection.get_execution_options().get("writes")
         connection.exec_driver_sql("begin immediate" if writes else "begin")
 
@@ -134,7 +134,7 @@ def _compact(value: Any) -> str:
 
 
 def connect_read_only(url: URL) -> Engine:
-    """An engine for `url` whose connections cannot write; nothing is opened yet. Raises as `connect`."""
+    """An engine for `url` whose connections cannot write; none is opened yet. Raises as `connect`."""
     if url.get_backend_name() != "sqlite":
         return connect(url).execution_options(postgresql_readonly=True)
 
@@ -142,7 +142,7 @@ def connect_read_only(url: URL) -> Engine:
         path = sqlite_path(engine).absolute().as_uri()
         options: dict[str, Any] = {"timeout": BUSY_TIMEOUT_S, "isolation_level": None, "check_same_thread": False}
         opened: sqlite3.Connection = sqlite3.connect(f"{path}?mode=ro", uri=True, **options)
-        opened.create_function("plain", 1, plain, deterministic=True)
+        opened.create_function("decompress", 1, decompress, deterministic=True)
         return opened
 
     engine = create_engine(url, creator=open_file)
@@ -152,33 +152,37 @@ def connect_read_only(url: URL) -> Engine:
 
 @contextmanager
 def writing(engine: Engine) -> Iterator[Connection]:
-    """A transaction that writes: committed at the end of the block, rolled back where it raises."""
-    with explained(engine.url), engine.connect().execution_options(writes=True) as connection, connection.begin():
+    """A write transaction: committed at the end of the block, rolled back if it raises."""
+    with (
+        translated_errors(engine.url),
+        engine.connect().execution_options(writes=True) as connection,
+        connection.begin(),
+    ):
         yield connection
 
 
 @contextmanager
 def reading(engine: Engine) -> Iterator[Connection]:
-    """A transaction that reads one state of the database."""
-    with explained(engine.url), engine.connect() as connection:
+    """A read transaction with a consistent view of the database."""
+    with translated_errors(engine.url), engine.connect() as connection:
         yield connection
 
 
 @contextmanager
-def explained(url: URL) -> Iterator[None]:
-    """Turns what the database's driver raises into one line that names the database and the reason."""
+def translated_errors(url: URL) -> Iterator[None]:
+    """Translate errors of the database driver into AgnosticsError: one line with the database and the reason."""
     try:
         yield
-    except BrokenPipeError:  # of who reads what is printed
+    except BrokenPipeError:  # the reader of stdout has gone
         raise
     except OSError as error:
-        raise AgnosticsError(f"results database {shown(url)}: {error.strerror}: {error.filename}") from error
+        raise AgnosticsError(f"results database {display_url(url)}: {error.strerror}: {error.filename}") from error
     except DBAPIError as error:
-        kind = Unreachable if _may_pass(error.orig) else AgnosticsError
-        raise kind(f"results database {shown(url)}: {_reason(error.orig)}") from error
+        error_type = DatabaseUnavailable if _is_transient(error.orig) else AgnosticsError
+        raise error_type(f"results database {display_url(url)}: {_reason(error.orig)}") from error
 
 
-def _may_pass(error: BaseException | None) -> bool:
+def _is_transient(error: BaseException | None) -> bool:
     if isinstance(error, sqlite3.Error):
         return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
     state = getattr(error, "sqlstate", None)

@@ -1,4 +1,4 @@
-"""What a question to the results database gives back: rows to iterate over, or a data frame of them."""
+"""Query results: rows to iterate over, or a data frame of them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,7 @@ Row = TypeVar("Row")
 
 
 class Rows(Generic[Row]):
-    """Rows that are read while you iterate over them, and anew each time: no more than a portion is held.
-
-    A frame holds all of them.
-    """
+    """Rows that are read from the database during iteration, anew each time; a data frame holds all of them."""
 
     def __init__(self, read: Callable[[], AbstractContextManager[Iterator[Row]]]) -> None:
         self._read = read
@@ -26,7 +23,7 @@ class Rows(Generic[Row]):
             yield from rows
 
     def first(self) -> Row | None:
-        """The first row, None where there is none."""
+        """The first row, or None."""
         with self._read() as rows:
             return next(rows, None)
 
@@ -50,8 +47,8 @@ class Rows(Generic[Row]):
 def _values(row: Any) -> Mapping[str, Any]:
     if is_dataclass(row):
         return {field.name: getattr(row, field.name) for field in fields(row)}
-    found: Mapping[str, Any] = row
-    return found
+    values: Mapping[str, Any] = row
+    return values
 
 
 def _missing(error: ModuleNotFoundError) -> MissingRequirement:

@@ -1,4 +1,4 @@
-"""Completions taken out of the database, with all that is said of them."""
+"""Deletion of completions with their verifications, test results and rewards."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from agnostics.store.schema import completion, reward, test_result, verification
 
 
 def delete_completions(connection: Connection, condition: ColumnElement[bool]) -> int:
-    """Delete the completions whose verification meets `condition`, and say how many; nobody records meanwhile."""
+    """Delete the completions whose verification meets `condition`; locks out writers. Returns their number."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("lock table completion in share row exclusive mode"))
     chosen = select(verification.c.completion_id).where(condition)
-    deleted(connection, test_result, test_result.c.completion_id.in_(chosen))
-    deleted(connection, reward, reward.c.completion_id.in_(chosen))
-    count = deleted(connection, completion, completion.c.id.in_(chosen))
-    deleted(connection, verification, condition)
+    delete_rows(connection, test_result, test_result.c.completion_id.in_(chosen))
+    delete_rows(connection, reward, reward.c.completion_id.in_(chosen))
+    count = delete_rows(connection, completion, completion.c.id.in_(chosen))
+    delete_rows(connection, verification, condition)
     return count
 
 
-def deleted(connection: Connection, table: Table, condition: ColumnElement[bool]) -> int:
-    """Delete the rows of `table` that meet `condition`, and say how many."""
+def delete_rows(connection: Connection, table: Table, condition: ColumnElement[bool]) -> int:
+    """Delete the rows of `table` that meet `condition`. Returns their number."""
     return connection.execute(delete(table).where(condition)).rowcount

@@ -1,4 +1,4 @@
-"""Rows as files for other programs: JSON Lines, CSV and Parquet, written while they come."""
+"""Streaming export of rows: JSON Lines, CSV and Parquet."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agnostics.types.errors import MissingRequirement
 
 Row = TypeVar("Row")
 Writer = Callable[[type[Any], Iterable[Any], BinaryIO], None]
-"""Writes rows of a type, dataclasses, into a file that stays open."""
+"""Writes rows, dataclasses of one type, into an open file."""
 _PORTION = 1000
 
 
@@ -24,9 +24,9 @@ def write_jsonl(_: type[Any], rows: Iterable[Any], file: BinaryIO) -> None:
         file.write(json.dumps(asdict(row), ensure_ascii=False).encode() + b"\n")
 
 
-def write_csv(kind: type[Any], rows: Iterable[Any], file: BinaryIO) -> None:
-    """A line of names, then one of values per row; null is nothing. Texts of several lines stand in quotes."""
-    names = [field.name for field in fields(kind)]
+def write_csv(row_type: type[Any], rows: Iterable[Any], file: BinaryIO) -> None:
+    """A header, then one record per row; null is an empty field. Texts of several lines are quoted."""
+    names = [field.name for field in fields(row_type)]
     text = TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
     try:
         lines = csv.writer(text)
@@ -36,7 +36,7 @@ def write_csv(kind: type[Any], rows: Iterable[Any], file: BinaryIO) -> None:
         text.detach()
 
 
-def write_parquet(kind: type[Any], rows: Iterable[Any], file: BinaryIO) -> None:
+def write_parquet(row_type: type[Any], rows: Iterable[Any], file: BinaryIO) -> None:
     """Columns with their types, a thousand rows at a time. Raises MissingRequirement without pyarrow."""
     try:
         import pyarrow as pa
@@ -44,7 +44,7 @@ def write_parquet(kind: type[Any], rows: Iterable[Any], file: BinaryIO) -> None:
     except ModuleNotFoundError as error:
         raise MissingRequirement(f"{error.name} is not installed; run: pip install 'agnostics[frames]'") from error
     types = {"str": pa.string(), "int": pa.int64(), "float": pa.float64()}
-    schema = pa.schema([(field.name, types[str(field.type).removesuffix(" | None")]) for field in fields(kind)])
+    schema = pa.schema([(field.name, types[str(field.type).removesuffix(" | None")]) for field in fields(row_type)])
     with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
         for portion in _portions(rows):
             writer.write_batch(pa.RecordBatch.from_pylist([asdict(row) for row in portion], schema))

@@ -1,4 +1,4 @@
-"""Which runs, and which of their verifications, a question is about: the one place where such conditions are made."""
+"""Filters on runs and on verifications, as SQL conditions."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, Connection, Select, Table, func, select
 
 from agnostics.store import schema
-from agnostics.store.store import Kind
+from agnostics.store.store import RunKind
 
-_run, _done = schema.run.c, schema.verification.c
+_run, _verification, _task = schema.run.c, schema.verification.c, schema.task.c
 _PORTION = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class RunFilter:
-    """Which runs: what is given has to hold. `model` is a part of its name, `since` in UTC."""
+    """Matches runs by every field that is given. `model` is a substring of its name, `since` is in UTC."""
 
     language: str | None = None
     model: str | None = None
-    kind: Kind | None = None
+    kind: RunKind | None = None
     status: str | None = None
     since: datetime | None = None
 
     def ids(self) -> Select[tuple[str]]:
-        """The query of their ids."""
+        """The query of the ids of the runs."""
         return select(_run.id).where(*self._conditions())
 
     def _conditions(self) -> Iterator[ColumnElement[bool]]:
@@ -42,15 +42,15 @@ class RunFilter:
             yield _run.started_at >= self.since
 
 
-EVERY_RUN = RunFilter()
+ALL_RUNS = RunFilter()
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
-    """Which verifications: what is given has to hold. `run` is an id; `kind` is the family of a task.
+class VerificationFilter:
+    """Matches verifications by every field that is given. `run` is a run's id, `task` a task's id in its data set.
 
-    `steps` are the first and the last one meant; `verdicts` are those that are wanted, all where there is none. What
-    ran on tests that the model wrote is meant by its phase alone.
+    `steps` is an inclusive range; an empty `verdicts` matches all. Verifications on generated tests match only if
+    their phase is given.
     """
 
     run: str | None = None
@@ -59,44 +59,46 @@ class Filter:
     verdicts: tuple[str, ...] = ()
     steps: tuple[int, int] | None = None
     task: str | None = None
-    kind: str | None = None
+    family: str | None = None
 
     def ids(self) -> Select[tuple[int]]:
-        """The query of the ids of their completions, in no order."""
-        return select(_done.completion_id).where(*self.conditions())
+        """The query of the ids of the completions, in no order."""
+        return select(_verification.completion_id).where(*self.conditions())
 
     def conditions(self) -> Iterator[ColumnElement[bool]]:
-        """What has to hold of the columns of `schema.verification`."""
+        """The conditions on the columns of `schema.verification`."""
+        phase = _verification.phase
+        yield phase == self.phase if self.phase is not None else phase != "eval_generated_tests"
         if self.run is not None:
-            yield _done.run_id == self.run
-        yield _done.phase == self.phase if self.phase is not None else _done.phase != "eval_written"
+            yield _verification.run_id == self.run
         if self.language is not None:
-            yield _done.run_id.in_(RunFilter(language=self.language).ids())
+            yield _verification.run_id.in_(RunFilter(language=self.language).ids())
         if self.verdicts:
-            yield _done.verdict.in_(self.verdicts)
+            yield _verification.verdict.in_(self.verdicts)
         if self.steps is not None:
-            yield _done.step.between(*self.steps)
+            yield _verification.step.between(*self.steps)
         if self.task is not None:
-            yield _done.task_id.in_(select(schema.task.c.id).where(schema.task.c.key == self.task))
-        if self.kind is not None:
-            yield _done.task_id.in_(select(schema.task.c.id).where(schema.task.c.kind == self.kind))
+            yield _verification.task_id.in_(select(_task.id).where(_task.key == self.task))
+        if self.family is not None:
+            yield _verification.task_id.in_(select(_task.id).where(_task.family == self.family))
 
-    def of_view(self, view: Table) -> Iterator[ColumnElement[bool]]:
-        """What has to hold of the columns of a view, which names runs, phases, tasks and kinds in words."""
-        words = {"run": self.run, "phase": self.phase, "task": self.task, "kind": self.kind}
-        yield from (view.c[name] == word for name, word in words.items() if word is not None)
+    def view_conditions(self, view: Table) -> Iterator[ColumnElement[bool]]:
+        """The conditions on the columns of a view; `language` and `verdicts` do not apply to it."""
+        columns = {"run": self.run, "phase": self.phase, "task": self.task, "family": self.family}
+        yield from (view.c[name] == value for name, value in columns.items() if value is not None)
         if self.phase is None and "phase" in view.c:
-            yield view.c.phase != "eval_written"
+            yield view.c.phase != "eval_generated_tests"
         if self.steps is not None:
             yield view.c.step.between(*self.steps)
 
 
-def completion_ids(connection: Connection, wanted: Filter, newest: int | None = None) -> Iterator[list[int]]:
-    """The ids of the completions that `wanted` means, in order and in portions; or of the `newest`, the newest first.
+def completion_ids(connection: Connection, where: VerificationFilter, newest: int | None = None) -> Iterator[list[int]]:
+    """The ids of the completions that match `where`, in order and in portions; or of the `newest`, the newest first.
 
-    Everything else is then read for one portion after the other: memory stays constant, however many there are.
+    Rows are read for one portion after another, so that memory stays constant however many completions match.
     """
-    query = wanted.ids().order_by(_done.completion_id if newest is None else _done.completion_id.desc()).limit(newest)
+    id_ = _verification.completion_id
+    query = where.ids().order_by(id_ if newest is None else id_.desc()).limit(newest)
     rows = connection.execute(query.execution_options(yield_per=_PORTION))
     for portion in rows.partitions():
         yield [row.completion_id for row in portion]

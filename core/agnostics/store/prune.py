@@ -1,4 +1,4 @@
-"""Runs that nobody needs any more, taken out of the database with all that only they used."""
+"""Deletion of runs, with the programs, tasks and languages that no other run uses."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from sqlalchemy import ColumnElement, Connection, Engine, Table, exists, select,
 
 from agnostics.store import schema
 from agnostics.store.database import writing
-from agnostics.store.deletion import delete_completions, deleted
+from agnostics.store.deletion import delete_completions, delete_rows
 from agnostics.store.version import vacuum
 
-_done = schema.verification.c
+_verification = schema.verification.c
 
 
 @dataclass(frozen=True, slots=True)
-class Pruned:
-    """How much was deleted. Programs and tasks are those that no run has any more."""
+class PruneResult:
+    """The numbers of deleted rows. Programs and tasks are deleted if no other run uses them."""
 
     runs: int
     completions: int
@@ -32,28 +32,28 @@ def runs_before(connection: Connection, time: datetime) -> list[str]:
     return list(connection.scalars(select(run.id).where(run.started_at < time).order_by(run.started_at, run.id)))
 
 
-def prune(engine: Engine, runs: Sequence[str]) -> Pruned:
-    """Delete `runs` with everything of theirs, then what no run refers to, and give the space back.
+def prune(engine: Engine, runs: Sequence[str]) -> PruneResult:
+    """Delete `runs` with all their rows, then the shared rows that no run refers to, and free the space.
 
-    All of it is deleted or nothing. Others may write meanwhile. The file of an SQLite database gets smaller; a Postgres
-    server uses the space again.
+    One transaction: everything is deleted or nothing. Other processes may write meanwhile. The file of an SQLite
+    database gets smaller; a Postgres server reuses the space.
     """
     with writing(engine) as connection:
-        _keep_writers_out(connection)
-        completions = delete_completions(connection, _done.run_id.in_(runs))
-        found = deleted(connection, schema.run, schema.run.c.id.in_(runs))
-        programs = _deleted_unused(connection, schema.program, _done.program_id)
-        tasks = _deleted_unused(connection, schema.task, _done.task_id)
-        _deleted_unused(connection, schema.language, schema.run.c.language_id)
+        _lock_out_writers(connection)
+        completions = delete_completions(connection, _verification.run_id.in_(runs))
+        deleted_runs = delete_rows(connection, schema.run, schema.run.c.id.in_(runs))
+        programs = _delete_unused(connection, schema.program, _verification.program_id)
+        tasks = _delete_unused(connection, schema.task, _verification.task_id)
+        _delete_unused(connection, schema.language, schema.run.c.language_id)
     vacuum(engine)
-    return Pruned(found, completions, programs, tasks)
+    return PruneResult(deleted_runs, completions, programs, tasks)
 
 
-def _keep_writers_out(connection: Connection) -> None:
-    """In Postgres nobody may find a program that is about to be deleted, and refer to it; SQLite has one writer."""
+def _lock_out_writers(connection: Connection) -> None:
+    """Keep other Postgres clients from referring to a program that is about to be deleted; SQLite has one writer."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("lock table language, task, program in share row exclusive mode"))
 
 
-def _deleted_unused(connection: Connection, table: Table, reference: ColumnElement[int]) -> int:
-    return deleted(connection, table, ~exists().where(reference == table.c.id))
+def _delete_unused(connection: Connection, table: Table, reference: ColumnElement[int]) -> int:
+    return delete_rows(connection, table, ~exists().where(reference == table.c.id))

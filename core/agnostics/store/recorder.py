@@ -1,4 +1,4 @@
-"""Takes what happens in a run, completions and figures, and has it committed in batches."""
+"""Asynchronous recording of a run's completions and metrics, in batches."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Self
 
 from sqlalchemy import URL
 
-from agnostics.store.database import shown
+from agnostics.store.database import display_url
 from agnostics.store.records import CompletionRecord
-from agnostics.store.writer.thread import Batch
+from agnostics.store.writer.batch import Batch
 from agnostics.types.errors import AgnosticsError
 
 BATCH_ROWS = 2000
@@ -26,38 +26,38 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class _Step:
+class _StepMetrics:
     step: int
     metrics: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
-class _Mark:
-    """Asks that everything before it be committed; `last` ends the thread."""
+class _Flush:
+    """Flush marker: `done` is set when everything before it is committed; `last` ends the thread."""
 
     last: bool = False
     done: threading.Event = field(default_factory=threading.Event)
 
 
-_Item = CompletionRecord | _Step | _Mark
+_Item = CompletionRecord | _StepMetrics | _Flush
 
 
 class Recorder:
-    """Has what happens in one run committed by a thread of its own; use it as a context manager, from any thread.
+    """Records one run on a background thread; a context manager. Safe to use from any thread.
 
-    What is given is committed 0.2 s later or as fast as the database can, at most 2,000 rows at a time; a killed
-    process loses the rest, and a full queue makes the caller wait. What `commit` raises on the thread (a full disk, a
-    server that stays away) is raised as AgnosticsError by the next call and by leaving the block; what had been
-    committed stays. `url` is the database's, for messages.
+    Records are committed after 0.2 s or as fast as the database can, at most 2,000 rows at a time; a killed process
+    loses the uncommitted ones, and callers block while the queue is full. An error of `commit` on the thread (a full
+    disk, an unreachable server) is raised as AgnosticsError by the next call and at the end of the block; committed
+    batches stay. `url` is the database's, for messages.
     """
 
     def __init__(self, commit: Callable[[Batch], None], url: URL, run: str) -> None:
         self._commit = commit
         self._url = url
         self._queue: deque[_Item] = deque()
-        self._given = threading.Event()
+        self._pending = threading.Event()
         self._urgent = threading.Event()
-        self._room = threading.Condition()
+        self._space = threading.Condition()
         self._error: Exception | None = None
         self._thread = threading.Thread(target=self._work, name=f"recorder {run}", daemon=True)
 
@@ -69,7 +69,7 @@ class Recorder:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         try:
-            self._await(_Mark(last=True))
+            self._await(_Flush(last=True))
         except AgnosticsError as failure:
             if error is None:
                 raise
@@ -78,42 +78,42 @@ class Recorder:
             self._thread.join(timeout=1.0)
 
     def completion(self, record: CompletionRecord) -> None:
-        """Store a completion with its outcome, soon."""
+        """Queue a completion with its verification."""
         self._raise_error()
         self._put(record)
 
     def step(self, step: int, metrics: Mapping[str, float]) -> None:
-        """Store the figures of a step, soon; a second call adds to them. An evaluation's begin with its phase."""
+        """Queue the metrics of a step; a second call adds to them. Names of evaluation metrics begin with the phase."""
         self._raise_error()
-        self._put(_Step(step, dict(metrics)))
+        self._put(_StepMetrics(step, dict(metrics)))
 
     def flush(self) -> None:
-        """Return when everything given so far is committed."""
-        self._await(_Mark())
+        """Block until everything queued so far is committed."""
+        self._await(_Flush())
 
-    def _await(self, mark: _Mark) -> None:
-        self._put(mark)
+    def _await(self, flush: _Flush) -> None:
+        self._put(flush)
         self._urgent.set()
-        if not mark.done.wait(STALL_SECONDS):
+        if not flush.done.wait(STALL_SECONDS):
             raise self._stalled()
         self._raise_error()
 
     def _put(self, item: _Item) -> None:
-        """Give `item` to the thread, which is not woken for each: the caller has better things to do."""
+        """Queue `item`. The thread is not woken for every item, which would cost the caller time."""
         if len(self._queue) >= QUEUE_ROWS:
-            self._wait_for_room()
+            self._wait_for_space()
         self._queue.append(item)
-        if not self._given.is_set():
-            self._given.set()
+        if not self._pending.is_set():
+            self._pending.set()
 
-    def _wait_for_room(self) -> None:
+    def _wait_for_space(self) -> None:
         self._urgent.set()
-        with self._room:
-            if not self._room.wait_for(lambda: len(self._queue) < QUEUE_ROWS, STALL_SECONDS):
+        with self._space:
+            if not self._space.wait_for(lambda: len(self._queue) < QUEUE_ROWS, STALL_SECONDS):
                 raise self._stalled()
 
     def _stalled(self) -> AgnosticsError:
-        return AgnosticsError(f"results database {shown(self._url)}: no answer for {STALL_SECONDS:.0f} s")
+        return AgnosticsError(f"results database {display_url(self._url)}: no response for {STALL_SECONDS:.0f} s")
 
     def _raise_error(self) -> None:
         if self._error is not None:
@@ -122,32 +122,34 @@ class Recorder:
     def _work(self) -> None:
         last = False
         while not last:
-            self._given.wait()
+            self._pending.wait()
             self._urgent.wait(BATCH_SECONDS)
-            self._given.clear()
+            self._pending.clear()
             self._urgent.clear()
             for batch in self._batches():
                 self._write(batch)
-                last = self._answered(batch) or last
+                last = self._acknowledge(batch) or last
 
     def _batches(self) -> Iterator[list[_Item]]:
-        """What to commit together, until nothing waits."""
+        """The queued items in batches, until the queue is empty."""
         while self._queue:
             yield [self._queue.popleft() for _ in range(min(BATCH_ROWS, len(self._queue)))]
 
-    def _answered(self, batch: list[_Item]) -> bool:
-        """Tell those who wait that `batch` is done; whether it was the last."""
-        with self._room:
-            self._room.notify_all()
-        marks = [item for item in batch if isinstance(item, _Mark)]
-        for mark in marks:
-            mark.done.set()
-        return any(mark.last for mark in marks)
+    def _acknowledge(self, batch: list[_Item]) -> bool:
+        """Wake the callers that wait for `batch`. Returns whether it was the last."""
+        with self._space:
+            self._space.notify_all()
+        flushes = [item for item in batch if isinstance(item, _Flush)]
+        for flush in flushes:
+            flush.done.set()
+        return any(flush.last for flush in flushes)
 
     def _write(self, items: list[_Item]) -> None:
-        """Commit `items`; after an error nothing more is written, for what follows would stand on a gap."""
+        """Commit `items`. After an error nothing more is written: later rows would follow a gap."""
         records = [item for item in items if isinstance(item, CompletionRecord)]
-        metrics = {(s.step, name): value for s in items if isinstance(s, _Step) for name, value in s.metrics.items()}
+        metrics = {
+            (s.step, name): value for s in items if isinstance(s, _StepMetrics) for name, value in s.metrics.items()
+        }
         if self._error is not None or not (records or metrics):
             return
         try:

@@ -1,4 +1,4 @@
-"""From the nouns to rows: what the database keeps of a completion, a task and a language."""
+"""Rows of the database for completions, verifications, tasks and languages."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from agnostics.types.verification import CompileResult, Difference, TestResult, 
 
 Row = dict[str, Any]
 
+
 _COMPILED = ("ok", "wall_ms", "cpu_ms", "peak_mb", "exit_code", "signal", "message", "truncated")
 
 
 class CompletionRecord(Struct, frozen=True, array_like=True, gc=False):
-    """One completion with its outcome. `tokens` is a count.
+    """One completion with its verification. `tokens` is a count.
 
-    `reward` is None where the completion was left out of the loss, or not rewarded at all (evaluation).
+    `reward` is None if the completion was left out of the loss, or is not rewarded at all (evaluation).
     """
 
     step: int
@@ -39,10 +40,10 @@ class CompletionRecord(Struct, frozen=True, array_like=True, gc=False):
     advantage: float | None = None
 
 
-def clean(value: Any) -> Any:
-    """`value` as every database can hold it: no NUL or lone surrogate in a text, no number that is not finite.
+def sanitize(value: Any) -> Any:
+    """`value` in a form that every database can hold: no NUL or lone surrogate in a text, only finite numbers.
 
-    Models write anything. A NUL becomes its symbol, a lone surrogate the replacement character, NaN null.
+    Completions contain arbitrary text. A NUL becomes its symbol, a lone surrogate the replacement character, NaN null.
     """
     if isinstance(value, str):
         if value.isascii() and "\0" not in value:
@@ -51,50 +52,52 @@ def clean(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {clean(str(key)): clean(item) for key, item in value.items()}
+        return {sanitize(str(key)): sanitize(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [clean(item) for item in value]
+        return [sanitize(item) for item in value]
     return value
 
 
-def sha256(text: str) -> bytes:
-    """The name by which the database finds a text again: 128 bits of it, which nobody finds twice."""
+def digest(text: str) -> bytes:
+    """The key of a shared text: the first 128 bits of its SHA-256."""
     return hashlib.sha256(text.encode()).digest()[:16]
 
 
-def _addressed(row: Row) -> Row:
-    return {"sha256": sha256(json.dumps(row, sort_keys=True)), **row}
+def _content_addressed(row: Row) -> Row:
+    return {"sha256": digest(json.dumps(row, sort_keys=True)), **row}
 
 
 def language_row(language: Language) -> Row:
-    """The row of `language`; the programs that its pack brings are no part of how a run used it."""
+    """The row of `language`, without its reference programs, which do not affect a run."""
     definition = language.model_dump(mode="python", exclude={"name", "reference", "contract"})
-    return _addressed({"name": language.name, "definition": clean(definition)})
+    return _content_addressed({"name": language.name, "definition": sanitize(definition)})
 
 
 def task_row(task: Task) -> Row:
     """The row of `task`."""
-    columns = {"kind", "difficulty", "statement"}
-    definition = clean(task.model_dump(mode="python", exclude=columns | {"id"}))
-    return _addressed({"key": clean(task.id), **clean(task.model_dump(include=columns)), "definition": definition})
+    columns = {"family", "difficulty", "statement"}
+    definition = sanitize(task.model_dump(mode="python", exclude=columns | {"id"}))
+    return _content_addressed(
+        {"key": sanitize(task.id), **sanitize(task.model_dump(include=columns)), "definition": definition}
+    )
 
 
 def program_row(text: str) -> Row:
-    """The row of a program's text, as `clean` leaves it."""
-    return {"sha256": sha256(text), "text": text}
+    """The row of a program's text, which is sanitized already."""
+    return {"sha256": digest(text), "text": text}
 
 
-def around(text: str, program: str | None) -> tuple[str, str | None]:
-    """What stands in an answer's `text` before and after the program; after is None where the program is not in it."""
-    before, found, after = text.partition(program) if program else (text, "", "")
-    return (before, after) if found else (text, None)
+def split_at_program(text: str, program: str | None) -> tuple[str, str | None]:
+    """The parts of `text` before and after `program`; the whole text and None if it does not contain the program."""
+    before, separator, after = text.partition(program) if program else (text, "", "")
+    return (before, after) if separator else (text, None)
 
 
-def completion_row(number: int, record: CompletionRecord) -> Row:
-    """The row of the completion with this `number`."""
-    before, after = around(clean(record.text), clean(record.verification.program))
+def completion_row(id_: int, record: CompletionRecord) -> Row:
+    """The row of the completion with this id."""
+    before, after = split_at_program(sanitize(record.text), sanitize(record.verification.program))
     return {
-        "id": number,
+        "id": id_,
         "sample": record.sample,
         "before": before,
         "after": after,
@@ -104,39 +107,41 @@ def completion_row(number: int, record: CompletionRecord) -> Row:
     }
 
 
-def verification_row(number: int, run: str, record: CompletionRecord, task_id: int, program_id: int | None) -> Row:
-    """The row of the verification of the completion with this `number`."""
-    outcome = record.verification
+def verification_row(
+    completion_id: int, run: str, record: CompletionRecord, task_id: int, program_id: int | None
+) -> Row:
+    """The row of the verification of this completion."""
+    verification = record.verification
     return {
-        "completion_id": number,
+        "completion_id": completion_id,
         "run_id": run,
         "phase": record.phase,
         "step": record.step,
         "task_id": task_id,
         "program_id": program_id,
-        "verdict": outcome.verdict.value,
-        "tests_passed": sum(test.verdict == "accepted" for test in outcome.tests),
+        "verdict": verification.verdict.value,
+        "tests_passed": sum(test.verdict == "accepted" for test in verification.tests),
         "tests_total": len(record.task.tests),
-        "wall_ms": outcome.wall_ms,
-        "sandbox": outcome.sandbox,
-        "attempts": outcome.attempts,
-        "unenforced": list(outcome.unenforced) or None,
-        "error": clean(outcome.error),
-        **_compile_columns(outcome.compile),
+        "wall_ms": verification.wall_ms,
+        "sandbox": verification.sandbox,
+        "attempts": verification.attempts,
+        "unenforced": list(verification.unenforced) or None,
+        "error": sanitize(verification.error),
+        **_compile_columns(verification.compile),
     }
 
 
-def reward_row(number: int, record: CompletionRecord) -> Row:
-    """The row of the reward of the completion with this `number`."""
-    return {"completion_id": number, "value": clean(record.reward), "advantage": clean(record.advantage)}
+def reward_row(completion_id: int, record: CompletionRecord) -> Row:
+    """The row of the reward of this completion."""
+    return {"completion_id": completion_id, "value": sanitize(record.reward), "advantage": sanitize(record.advantage)}
 
 
 def _compile_columns(result: CompileResult | None) -> Row:
-    return {f"compile_{name}": clean(getattr(result, name)) if result else None for name in _COMPILED}
+    return {f"compile_{name}": sanitize(getattr(result, name)) if result else None for name in _COMPILED}
 
 
 def test_rows(completion_id: int, verification: Verification) -> list[Row]:
-    """The rows of the test results of a verification, counted from 1."""
+    """The rows of the test results of a verification, numbered from 1."""
     return [_test_row(completion_id, number, test) for number, test in enumerate(verification.tests, 1)]
 
 
@@ -150,13 +155,13 @@ def _test_row(completion_id: int, number: int, test: TestResult) -> Row:
         "peak_kb": round(test.peak_mb * 1024),
         "exit_code": test.exit_code,
         "signal": test.signal,
-        "stdout": clean(test.stdout),
-        "stderr": clean(test.stderr),
+        "stdout": sanitize(test.stdout),
+        "stderr": sanitize(test.stderr),
         "truncated": test.truncated,
         "difference": test.difference and _difference(test.difference),
     }
 
 
-def _difference(found: Difference) -> Row:
-    texts = {"expected": clean(found.expected), "actual": clean(found.actual)}
-    return {"index": found.index, "offset": found.offset, **texts}
+def _difference(difference: Difference) -> Row:
+    texts = {"expected": sanitize(difference.expected), "actual": sanitize(difference.actual)}
+    return {"index": difference.index, "offset": difference.offset, **texts}

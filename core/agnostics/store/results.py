@@ -1,4 +1,4 @@
-"""The results database for people who write Python: typed rows and data frames, and nothing that could be changed."""
+"""The Python interface to a results database, read-only: typed rows and data frames."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from sqlalchemy import URL, Connection, Table, select
 from agnostics.store import views
 from agnostics.store.database import connect_read_only, parse_url, reading
 from agnostics.store.dataframes import Rows
-from agnostics.store.filters import Filter, RunFilter
+from agnostics.store.filters import RunFilter, VerificationFilter
 from agnostics.store.queries.accepted import AcceptedProgram, accepted_programs
-from agnostics.store.queries.runs import RunLine, find_run, list_runs, run_line
-from agnostics.store.readonly import ask
-from agnostics.store.store import Kind
+from agnostics.store.queries.runs import RunSummary, find_run, list_runs, run_summary
+from agnostics.store.store import RunKind
+from agnostics.store.user_sql import run_sql
 from agnostics.store.verifications import test_rows, verification_rows
 from agnostics.store.version import checked
 from agnostics.store.views import FirstSolvedRow, GroupRow, PassRateRow, TestRow, VerificationRow
 
 Row = TypeVar("Row")
 Steps = tuple[int, int]
-"""The first and the last step that is meant."""
+"""The first and the last step of an inclusive range."""
 
 
 def open(url: str) -> Results:
-    """The results database at `url` (a path, sqlite:///… or postgresql://…), to read; a context manager.
+    """Open the results database at `url` (a path, sqlite:///… or postgresql://…) read-only; a context manager.
 
-    Raises UsageError where there is none, or one of another schema.
+    Raises UsageError if it does not exist or has another schema.
     """
     return Results(parse_url(url))
 
 
 class Results:
-    """An open results database that is only read. Runs are named by id, by the beginning of one, or as `last`.
+    """An open results database, read-only. A run is named by its id, a unique prefix of it, or `last`.
 
-    Every method but `run` gives rows that are read while you iterate over them, or as a frame with `to_pandas` or
-    `to_polars`. What is given has to hold, and what is not given may be anything.
+    Every method but `run` returns rows that are read during iteration, or as a data frame with `to_pandas` or
+    `to_polars`. Arguments are filters that all have to match; an omitted one matches everything.
     """
 
     def __init__(self, url: URL) -> None:
@@ -64,18 +64,18 @@ class Results:
         *,
         language: str | None = None,
         model: str | None = None,
-        kind: Kind | None = None,
+        kind: RunKind | None = None,
         status: str | None = None,
         since: datetime | None = None,
-    ) -> Rows[RunLine]:
-        """The runs, newest first. `model` is a part of its name, `since` in UTC."""
-        wanted = RunFilter(language, model, kind, status, since)
-        return self._rows(lambda connection: iter(list_runs(connection, wanted)))
+    ) -> Rows[RunSummary]:
+        """The runs, newest first. `model` is a substring of its name, `since` is in UTC."""
+        run_filter = RunFilter(language, model, kind, status, since)
+        return self._rows(lambda connection: iter(list_runs(connection, run_filter)))
 
-    def run(self, name: str = "last") -> RunLine:
-        """One run. Raises UsageError where `name` means none or several."""
+    def run(self, name: str = "last") -> RunSummary:
+        """One run. Raises UsageError if `name` matches none or several."""
         with reading(self._engine) as connection:
-            return run_line(connection, find_run(connection, name))
+            return run_summary(connection, find_run(connection, name))
 
     def verifications(
         self,
@@ -86,16 +86,16 @@ class Results:
         verdict: str | Collection[str] = (),
         steps: Steps | None = None,
         task: str | None = None,
-        kind: str | None = None,
+        family: str | None = None,
         newest: int | None = None,
     ) -> Rows[VerificationRow]:
-        """What models wrote and what became of it, in order; or the `newest` of it, the newest first.
+        """Completions with their verifications, in the order of insertion; or the `newest`, the newest first.
 
-        `verdict` is one or several; `kind` is the family of a task.
+        `verdict` is one or several; `family` is a family of tasks.
         """
         verdicts = (verdict,) if isinstance(verdict, str) else tuple(verdict)
-        wanted = Filter(self._id(run), phase, language, verdicts, steps, task, kind)
-        return self._rows(partial(verification_rows, wanted=wanted, newest=newest))
+        where = VerificationFilter(self._id(run), phase, language, verdicts, steps, task, family)
+        return self._rows(partial(verification_rows, where=where, newest=newest))
 
     def test_results(
         self,
@@ -106,53 +106,53 @@ class Results:
         steps: Steps | None = None,
         task: str | None = None,
     ) -> Rows[TestRow]:
-        """What every test did, of the programs with this `verdict` or these."""
+        """The result of every test of the programs with one of these verdicts."""
         verdicts = (verdict,) if isinstance(verdict, str) else tuple(verdict)
-        wanted = Filter(self._id(run), phase, verdicts=verdicts, steps=steps, task=task)
-        return self._rows(partial(test_rows, wanted=wanted))
+        where = VerificationFilter(self._id(run), phase, verdicts=verdicts, steps=steps, task=task)
+        return self._rows(partial(test_rows, where=where))
 
     def pass_rates(
         self, run: str | None = None, *, phase: str | None = None, steps: Steps | None = None
     ) -> Rows[PassRateRow]:
-        """How each task fared in each phase and step."""
-        return self._view(views.pass_rates, PassRateRow, Filter(self._id(run), phase, steps=steps))
+        """The pass rate of each task in each phase and step."""
+        return self._view(views.pass_rates, PassRateRow, VerificationFilter(self._id(run), phase, steps=steps))
 
     def groups(self, run: str | None = None, *, phase: str | None = None, steps: Steps | None = None) -> Rows[GroupRow]:
-        """The completions of each prompt together: their rewards, and how many different programs there are."""
-        return self._view(views.groups, GroupRow, Filter(self._id(run), phase, steps=steps))
+        """Statistics of each group, the completions of one prompt: rewards, and the number of distinct programs."""
+        return self._view(views.groups, GroupRow, VerificationFilter(self._id(run), phase, steps=steps))
 
     def first_solved(self, run: str | None = None) -> Rows[FirstSolvedRow]:
-        """When training first solved each task that it solved."""
-        return self._view(views.first_solved, FirstSolvedRow, Filter(self._id(run)))
+        """The first training step in which each task was solved."""
+        return self._view(views.first_solved, FirstSolvedRow, VerificationFilter(self._id(run)))
 
     def accepted(self, run: str | None = None, *, phase: str | None = None) -> Rows[AcceptedProgram]:
-        """Every accepted program once for its task, with the task and its outputs: to look for cheats among them."""
-        return self._rows(partial(accepted_programs, wanted=Filter(self._id(run), phase)))
+        """The distinct accepted programs of each task, with the task and their outputs: to check for reward hacking."""
+        return self._rows(partial(accepted_programs, where=VerificationFilter(self._id(run), phase)))
 
     def query(self, sql: str, *, seconds: float = 30.0) -> Rows[dict[str, Any]]:
-        """The answer to your own SQL, one dictionary per row, within `seconds`.
+        """The result of your own SQL, one dictionary per row; it may take at most `seconds`.
 
-        Raises UsageError, while it is read, where the database refuses it or the time is up.
+        Raises UsageError, during iteration, if the database rejects it or the time is up.
         """
 
         @contextmanager
         def read() -> Iterator[Iterator[dict[str, Any]]]:
-            with ask(self._url, sql, seconds=seconds) as answer:
-                yield (dict(zip(answer.columns, row, strict=True)) for row in answer.rows)
+            with run_sql(self._url, sql, seconds=seconds) as result:
+                yield (dict(zip(result.columns, row, strict=True)) for row in result.rows)
 
         return Rows(read)
 
     def _id(self, run: str | None) -> str | None:
         return None if run is None else self.run(run).run
 
-    def _view(self, view: Table, kind: Callable[..., Row], wanted: Filter) -> Rows[Row]:
-        query = select(view).where(*wanted.of_view(view)).execution_options(yield_per=1000)
-        return self._rows(lambda connection: (kind(*row) for row in connection.execute(query)))
+    def _view(self, view: Table, row_type: Callable[..., Row], where: VerificationFilter) -> Rows[Row]:
+        query = select(view).where(*where.view_conditions(view)).execution_options(yield_per=1000)
+        return self._rows(lambda connection: (row_type(*row) for row in connection.execute(query)))
 
-    def _rows(self, ask_for: Callable[[Connection], Iterator[Row]]) -> Rows[Row]:
+    def _rows(self, read_rows: Callable[[Connection], Iterator[Row]]) -> Rows[Row]:
         @contextmanager
         def read() -> Iterator[Iterator[Row]]:
             with reading(self._engine) as connection:
-                yield ask_for(connection)
+                yield read_rows(connection)
 
         return Rows(read)

@@ -28,7 +28,7 @@ class RunRecorder(RunCallback):
     def run_started(self, run: RunInfo) -> None:
         """See `RunCallback.run_started`."""
         self._run = run.id
-        recorder = self._store.recorder_apart if self._separate_process else self._store.recorder
+        recorder = self._store.out_of_process_recorder if self._separate_process else self._store.recorder
         self._recorder = self._resources.enter_context(recorder(run.id))
 
     def rollouts_finished(self, step: int, phase: Phase, rollouts: Sequence[Rollout]) -> None:

@@ -1,4 +1,4 @@
-"""What a run was told to do, as flat settings that can be laid beside another's."""
+"""The settings of a run as a flat mapping, for comparison with another run's."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _run, _language = schema.run.c, schema.language.c
 
 
 def run_settings(connection: Connection, run: str) -> dict[str, Any]:
-    """The settings of `run` by dotted name: its configuration, and its language as it was used, as `language.…`."""
-    told = ("model", "dataset", "seed", "config")
-    query = select(*(_run[name] for name in told), _language.name.label("language"), _language.definition)
+    """The settings of `run` by dotted name: its configuration, and the definition of its language as `language.…`."""
+    columns = ("model", "dataset", "seed", "config")
+    query = select(*(_run[name] for name in columns), _language.name.label("language"), _language.definition)
     row = connection.execute(query.join_from(schema.run, schema.language).where(_run.id == run)).one()
-    own = {"language": row.language, "model": row.model, "dataset": row.dataset, "seed": row.seed}
-    return {**own, **dict(_flat(row.config)), **dict(_flat({"language": row.definition}))}
+    basic = {"language": row.language, "model": row.model, "dataset": row.dataset, "seed": row.seed}
+    return {**basic, **dict(_flat(row.config)), **dict(_flat({"language": row.definition}))}
 
 
 def _flat(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

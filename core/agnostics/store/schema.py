@@ -1,8 +1,8 @@
 """The tables of the results database, as the newest migration leaves them.
 
-Texts that many rows share (programs, tasks, languages) are stored once and found by half a sha256. Times are UTC.
-Where a completion belongs (run, phase, step, task) stands in its verification, and in one index with the verdict, from
-which shares of verdicts over steps and tasks are read.
+Texts that many rows share (programs, tasks, languages) are stored once and keyed by half a sha256. Times are UTC.
+The run, phase, step and task of a completion are columns of its verification; one index covers them and the verdict, so
+that rates over steps and tasks are read from the index alone.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sqlalchemy import (
 )
 
 from agnostics.store.compressed import CompressedText
-from agnostics.store.verdicts import NumberedVerdict
+from agnostics.store.verdicts import VerdictCode
 
 metadata = MetaData()
 
@@ -47,10 +47,10 @@ def _reference(name: str, target: str, **options: Any) -> Column[Any]:
 
 
 def _completion_id(target: str) -> tuple[Column[int], ForeignKeyConstraint]:
-    """The key of a table that says something of a completion; Postgres does not watch it.
+    """The primary key of a table with rows per completion; a foreign key in SQLite only.
 
-    All rows of a completion come in one transaction and go in one (`agnostics.store.deletion`), and a server would
-    need half as much time again to look for each of them, five tests and all, what it belongs to.
+    All rows of a completion are inserted in one transaction and deleted in one (`agnostics.store.deletion`); checking
+    the foreign key of each row would cost a Postgres server half as much time again.
     """
     key = ForeignKeyConstraint(["completion_id"], [target], ondelete="CASCADE").ddl_if(dialect="sqlite")
     return Column("completion_id", _Id, primary_key=True, autoincrement=False), key
@@ -89,13 +89,13 @@ task = Table(
     _id(),
     _sha256(),
     Column("key", Text, nullable=False),
-    Column("kind", Text),
+    Column("family", Text),
     Column("difficulty", Text),
     Column("statement", Text, nullable=False),
     Column("definition", JSON, nullable=False),
     Index("task_by_key", "key"),
 )
-"""A task as a run used it: `key` is its id in the data set, `definition` the rest of it, the tests included."""
+"""A task as a run used it: `key` is its id in the data set, `definition` its other fields, tests included."""
 
 program = Table("program", metadata, _id(), _sha256(), Column("text", Text, nullable=False))
 """The source text of programs, each once."""
@@ -111,10 +111,10 @@ completion = Table(
     Column("finish_reason", Text, nullable=False),
     Column("policy_version", Integer, nullable=False),
 )
-"""What the model answered.
+"""The completion of a model, without its program.
 
-The text is what stands `before` the program and `after` it; where the program does not stand in it word for word, or
-there is none, all of it is in `before`, and `after` is null.
+The text is split into the parts `before` and `after` the program. If there is no program, or it is not part of the text
+verbatim, the whole text is in `before` and `after` is null.
 """
 
 verification = Table(
@@ -147,9 +147,9 @@ verification = Table(
     Index("verification_by_task", "task_id"),
     Index("verification_by_program", "program_id"),
 )
-"""The outcome of a completion; `phase` is train, eval_before, eval_during, eval_after, eval or eval_written.
+"""The verification of a completion; `phase` is one of `agnostics.types.rollout.PHASES`.
 
-`program_id` is null where there was no program, `compile_*` where nothing was compiled.
+`program_id` is null if the completion has no program, `compile_*` if nothing was compiled.
 """
 
 test_result = Table(
@@ -157,7 +157,7 @@ test_result = Table(
     metadata,
     *_completion_id("verification.completion_id"),
     Column("number", Integer, primary_key=True, autoincrement=False),
-    Column("verdict", NumberedVerdict, nullable=False),
+    Column("verdict", VerdictCode, nullable=False),
     Column("wall_us", Integer, nullable=False),
     Column("cpu_us", Integer, nullable=False),
     Column("peak_kb", Integer, nullable=False),
@@ -169,7 +169,7 @@ test_result = Table(
     Column("difference", JSON(none_as_null=True)),
     sqlite_with_rowid=False,
 )
-"""What each test did, counted from 1, in microseconds and KiB; `difference` is where output left the expected one."""
+"""The result of each test, numbered from 1; `difference` is the first difference from the expected output."""
 
 reward = Table(
     "reward",
@@ -178,7 +178,7 @@ reward = Table(
     Column("value", Double),
     Column("advantage", Double),
 )
-"""The reward of a completion, null where it was left out of the loss, and its advantage within its group."""
+"""The reward of a completion, null if it was left out of the loss, and its advantage within its group."""
 
 step_metric = Table(
     "step_metric",
@@ -189,4 +189,4 @@ step_metric = Table(
     Column("value", Double),
     sqlite_with_rowid=False,
 )
-"""The figures of each step by name; null where one was not a number."""
+"""The metrics of each step by name; null if a value was not a finite number."""

@@ -1,4 +1,4 @@
-"""The door to a results database: open it, start, resume and finish runs, and record what happens in them."""
+"""Write access to a results database: open it, start, resume and finish runs, and record them."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from agnostics.store import schema
 from agnostics.store.database import connect, parse_url, writing
 from agnostics.store.deletion import delete_completions
 from agnostics.store.recorder import Recorder
-from agnostics.store.records import clean, language_row
+from agnostics.store.records import language_row, sanitize
 from agnostics.store.version import checked
-from agnostics.store.writer.commit import Committer
-from agnostics.store.writer.process import CommittingProcess
-from agnostics.store.writer.thread import ids_of
+from agnostics.store.writer.batch import ensure_ids
+from agnostics.store.writer.commit import RetryingWriter
+from agnostics.store.writer.process import WriterProcess
 from agnostics.types.errors import unknown
 from agnostics.types.language import Language
 
-Kind = Literal["train", "eval"]
-Status = Literal["finished", "interrupted", "failed"]
+RunKind = Literal["train", "eval"]
+RunStatus = Literal["finished", "interrupted", "failed"]
 
 
 class Store:
@@ -35,10 +35,10 @@ class Store:
 
     @classmethod
     def open(cls, url: str, *, create: bool = True) -> Self:
-        """The database at `url` (a SQLAlchemy URL, or a path), made where there is none and `create` is true.
+        """Open the database at `url` (a SQLAlchemy URL, or a path); create it if it is absent and `create` is true.
 
-        Raises UsageError where it has another schema than this code, is somebody else's, or is not there;
-        AgnosticsError where it does not open.
+        Raises UsageError if it has another schema than this code, is not a results database, or does not exist;
+        AgnosticsError if it cannot be opened.
         """
         return cls(checked(connect(parse_url(url)), create=create))
 
@@ -57,58 +57,58 @@ class Store:
     def start_run(
         self,
         *,
-        kind: Kind,
+        kind: RunKind,
         config: Mapping[str, Any],
         language: Language,
         model: str,
         dataset: str,
         seed: int,
     ) -> str:
-        """Store a new run, running from now on, and return its id; ids sort by the time of the start."""
+        """Insert a new run with the status `running` and return its id; ids sort by the time of the start."""
         now = datetime.now(UTC).replace(tzinfo=None)
         run = f"{now:%Y%m%d-%H%M%S}-{_suffix()}"
         row = language_row(language)
         with writing(self.engine) as connection:
-            number = ids_of(connection, schema.language, [row])[row["sha256"]]
-            values = {"kind": kind, "model": model, "dataset": dataset, "seed": seed, "config": clean(config)}
-            started = {"id": run, "status": "running", "language_id": number, "started_at": now}
-            connection.execute(insert(schema.run).values(**started, **values))
+            language_id = ensure_ids(connection, schema.language, [row])[row["sha256"]]
+            values = {"kind": kind, "model": model, "dataset": dataset, "seed": seed, "config": sanitize(config)}
+            start = {"id": run, "status": "running", "language_id": language_id, "started_at": now}
+            connection.execute(insert(schema.run).values(**start, **values))
         return run
 
     def recorder(self, run: str) -> Recorder:
-        """The writer of what happens in `run`; enter it before use."""
-        return Recorder(Committer(self.engine, run).commit, self.engine.url, run)
+        """A recorder of `run` that commits on a thread of this process; enter it before use."""
+        return Recorder(RetryingWriter(self.engine, run).commit, self.engine.url, run)
 
     @contextmanager
-    def recorder_apart(self, run: str) -> Iterator[Recorder]:
-        """As `recorder`, with a process that commits: thousands of rows a second hold up no trainer beside them.
+    def out_of_process_recorder(self, run: str) -> Iterator[Recorder]:
+        """As `recorder`, with a process that commits: thousands of rows a second do not hold the trainer's GIL.
 
-        Where that process is killed, the next call raises AgnosticsError, and what it had committed stays.
+        If that process is killed, the next call raises AgnosticsError; committed batches stay.
         """
         url = self.engine.url
-        with CommittingProcess(url, run) as process, Recorder(process.commit, url, run) as recorder:
+        with WriterProcess(url, run) as process, Recorder(process.commit, url, run) as recorder:
             yield recorder
 
-    def finish_run(self, run: str, status: Status, summary: Mapping[str, Any]) -> None:
-        """Store how `run` ended. Raises UsageError for an unknown run."""
+    def finish_run(self, run: str, status: RunStatus, summary: Mapping[str, Any]) -> None:
+        """Store the status and summary of a run that has ended. Raises UsageError for an unknown run."""
         now = datetime.now(UTC).replace(tzinfo=None)
         with writing(self.engine) as connection:
-            _update_run(connection, run, status=status, summary=clean(summary), finished_at=now)
+            _update_run(connection, run, status=status, summary=sanitize(summary), finished_at=now)
 
     def resume_run(self, run: str, step: int, *, measured: bool = True) -> None:
-        """Take `run` back to the checkpoint after `step`, running again: what is stored beyond it is deleted.
+        """Reset `run` to its checkpoint after `step` and set it running; later completions and metrics are deleted.
 
-        Beyond it are later steps and the evaluation that ends a run, and unless the checkpoint had it (`measured`) the
-        one after `step`, figures included; with step -1, everything. Raises UsageError for an unknown run.
+        These are the later steps, the final evaluation, and unless the checkpoint includes it (`measured`) the
+        evaluation after `step`; with step -1, everything. Raises UsageError for an unknown run.
         """
-        made, metric = schema.verification.c, schema.step_metric.c
+        verification, metric = schema.verification.c, schema.step_metric.c
         phases = ["eval_after"] if measured else ["eval_after", "eval_during"]
-        named = or_(*(metric.name.startswith(f"{phase}_") for phase in phases))
-        later = or_(made.step > step, and_(made.step == step, made.phase.in_(phases)))
-        metrics = or_(metric.step > step, and_(metric.step == step, named))
+        of_phases = or_(*(metric.name.startswith(f"{phase}_") for phase in phases))
+        later = or_(verification.step > step, and_(verification.step == step, verification.phase.in_(phases)))
+        metrics = or_(metric.step > step, and_(metric.step == step, of_phases))
         with writing(self.engine) as connection:
             _update_run(connection, run, status="running", summary=None, finished_at=None)
-            delete_completions(connection, and_(made.run_id == run, later))
+            delete_completions(connection, and_(verification.run_id == run, later))
             connection.execute(delete(schema.step_metric).where(metric.run_id == run, metrics))
 
 

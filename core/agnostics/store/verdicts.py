@@ -1,11 +1,11 @@
-"""Verdicts of tests as small numbers: there are five times as many tests as programs, and each has one."""
+"""Numeric codes for the verdicts of tests, the most numerous rows of the database."""
 
 from __future__ import annotations
 
 from sqlalchemy import Dialect, SmallInteger
 from sqlalchemy.types import TypeDecorator
 
-NUMBERED = (
+VERDICTS = (
     "accepted",
     "wrong_answer",
     "runtime_error",
@@ -17,28 +17,28 @@ NUMBERED = (
     "sandbox_error",
     "skipped",
 )
-"""The verdict that each number stands for; a new one goes to the end."""
-_NUMBERS = {verdict: number for number, verdict in enumerate(NUMBERED)}
+"""The verdict of each code, which is its index; append new verdicts at the end."""
+_CODES = {verdict: code for code, verdict in enumerate(VERDICTS)}
 
 
-class NumberedVerdict(TypeDecorator[str]):
-    """A verdict, a str in Python and its number in the database."""
+class VerdictCode(TypeDecorator[str]):
+    """A verdict: a str in Python, its code in the database."""
 
     impl = SmallInteger
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> int | None:  # noqa: ARG002
-        return None if value is None else _NUMBERS[value]
+        return None if value is None else _CODES[value]
 
     def process_result_value(self, value: int | None, dialect: Dialect) -> str | None:  # noqa: ARG002
-        return None if value is None else NUMBERED[value]
+        return None if value is None else VERDICTS[value]
 
 
-def verdict_of(number: str) -> str:
-    """SQL for the verdict whose number is the expression `number`."""
-    return f"case {number} {' '.join(f'when {n} then {verdict!r}' for n, verdict in enumerate(NUMBERED))} end"
+def verdict_sql(code: str) -> str:
+    """SQL for the verdict with the code that the SQL expression `code` has."""
+    return f"case {code} {' '.join(f'when {n} then {verdict!r}' for n, verdict in enumerate(VERDICTS))} end"
 
 
-def number_of(verdict: str) -> str:
-    """SQL for the number of the verdict that the expression `verdict` is."""
-    return f"case {verdict} {' '.join(f'when {name!r} then {n}' for n, name in enumerate(NUMBERED))} end"
+def verdict_code_sql(verdict: str) -> str:
+    """SQL for the code of the verdict that the SQL expression `verdict` has."""
+    return f"case {verdict} {' '.join(f'when {name!r} then {n}' for n, name in enumerate(VERDICTS))} end"

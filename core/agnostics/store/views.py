@@ -1,6 +1,6 @@
 """The views of the results database as tables to select from, and a typed row of each.
 
-They are what docs/results-database.md promises: the fields of a row are the columns described there, in their order.
+The fields of a row are the columns that docs/results-database.md documents, in that order.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _metadata = MetaData()
 
 @dataclass(frozen=True, slots=True)
 class VerificationRow:
-    """One completion with what became of it."""
+    """One completion with its verification and reward."""
 
     run: str
     language: str
     phase: str
     step: int
     task: str
-    kind: str | None
+    family: str | None
     sample: int
     verdict: str
     tests_passed: int
@@ -51,7 +51,7 @@ class VerificationRow:
 
 @dataclass(frozen=True, slots=True)
 class TestRow:
-    """What one test of a program did; `difference` is where the output first left the expected one."""
+    """The result of one test of a program; `difference` is the first difference from the expected output."""
 
     __test__ = False  # not a pytest class
 
@@ -76,13 +76,13 @@ class TestRow:
 
 @dataclass(frozen=True, slots=True)
 class PassRateRow:
-    """How a task fared in one phase and step of a run; failed sandboxes are left out."""
+    """The pass rate of a task in one phase and step of a run; sandbox errors are left out."""
 
     run: str
     phase: str
     step: int
     task: str
-    kind: str | None
+    family: str | None
     programs: int
     accepted: int
     pass_rate: float
@@ -90,30 +90,30 @@ class PassRateRow:
 
 @dataclass(frozen=True, slots=True)
 class GroupRow:
-    """The completions of one prompt. A `reward_spread` of 0 is a group that teaches nothing."""
+    """The completions of one prompt. A `reward_std` of 0 is a zero-variance group, without gradient."""
 
     run: str
     language: str
     phase: str
     step: int
     task: str
-    kind: str | None
+    family: str | None
     programs: int
     accepted: int
     pass_rate: float
     mean_reward: float | None
-    reward_spread: float | None
+    reward_std: float | None
     distinct_programs: int
     mean_tokens: float
 
 
 @dataclass(frozen=True, slots=True)
 class FirstSolvedRow:
-    """When training first solved a task, after how many attempts (that one included), and by which completion."""
+    """The first training step in which a task was solved, the attempts up to then (inclusive), and the completion."""
 
     run: str
     task: str
-    kind: str | None
+    family: str | None
     step: int
     attempts: int
     completion_id: int
@@ -124,8 +124,8 @@ def _table(name: str, row: type[Any]) -> Table:
 
 
 def _column(name: str, annotation: str) -> Column[Any]:
-    kind = CompressedText if name in _COMPRESSED else _TYPES[annotation.removesuffix(" | None")]
-    return Column(name, kind)
+    type_ = CompressedText if name in _COMPRESSED else _TYPES[annotation.removesuffix(" | None")]
+    return Column(name, type_)
 
 
 verifications = _table("verifications", VerificationRow)

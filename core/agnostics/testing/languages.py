@@ -14,7 +14,7 @@ from agnostics.verify import Verifier
 
 
 def check_language(language: Language, tasks: Iterable[Task], verifier: Verifier) -> Iterator[Claim]:
-    """Try the contract of `language`, its right program for the first of `tasks` of each kind, and cheats at these.
+    """Try the contract of `language`, its right program for the first of `tasks` of each family, and cheats at these.
 
     Raises MissingRequirement where its programs cannot be run here.
     """
@@ -27,8 +27,8 @@ def check_language(language: Language, tasks: Iterable[Task], verifier: Verifier
 def _first_of_each_kind(language: Language, tasks: Iterable[Task]) -> Iterator[Task]:
     wanted = set(language.reference)
     for task in tasks if wanted else ():
-        if task.kind in wanted:
-            wanted.remove(task.kind)
+        if task.family in wanted:
+            wanted.remove(task.family)
             yield _patient(task)
         if not wanted:
             return
@@ -41,15 +41,15 @@ def _patient(task: Task) -> Task:
 
 def _right(language: Language, task: Task) -> Case:
     program = language.reference_for(task)
-    assert program is not None  # only tasks of kinds with a right program get here
-    return Case("right", f"the right program for {task.kind} is accepted", language, program, task, only("accepted"))
+    assert program is not None  # only tasks of families with a right program get here
+    return Case("right", f"the right program for {task.family} is accepted", language, program, task, only("accepted"))
 
 
 def _cheats(language: Language, tasks: Iterable[Task]) -> Iterator[Case]:
     for task in tasks:
         for what, output, single in cheats_at(task):
             shell, program = printing(language, output)
-            yield Case("cheat", f"{what} at {task.kind} is wrong", shell, program, single, only("wrong_answer"))
+            yield Case("cheat", f"{what} at {task.family} is wrong", shell, program, single, only("wrong_answer"))
     shell, program = printing(language, "1000001\n")
     text = "an integer off by one in a million is wrong"
     yield Case("cheat", text, shell, program, MILLION, only("wrong_answer"))

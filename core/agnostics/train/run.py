@@ -31,7 +31,7 @@ from agnostics.train.policy import Policy
 from agnostics.train.rollout_schedule import RolloutSchedule
 from agnostics.train.run_store import RunStore
 from agnostics.train.setup import RunInputs, prepare, resolved_config
-from agnostics.train.state import RunSummary, TrainerState
+from agnostics.train.state import TrainerState, TrainingSummary
 from agnostics.train.trainer import Trainer
 from agnostics.util.distributed import ProcessGroup, join_process_group
 from agnostics.util.signals import ForcedInterrupt, InterruptHandler
@@ -39,7 +39,9 @@ from agnostics.util.statistics import PassRate
 from agnostics.verify import Verifier
 
 
-def run(config: RunConfig, plugins: PluginManager, progress: RunCallback, resume: Path | None = None) -> RunSummary:
+def run(
+    config: RunConfig, plugins: PluginManager, progress: RunCallback, resume: Path | None = None
+) -> TrainingSummary:
     """Train as `config` says, or resume the run in the folder `resume`, from its last checkpoint if it has one.
 
     If a launcher started several ranks, each of them calls this, and rank 0 reports. Ctrl-C and SIGTERM end the run
@@ -63,7 +65,7 @@ def run(config: RunConfig, plugins: PluginManager, progress: RunCallback, resume
             return _train(trainer, info, group, store.url)
 
 
-def _train(trainer: Trainer, info: RunInfo, group: ProcessGroup, store: str) -> RunSummary:
+def _train(trainer: Trainer, info: RunInfo, group: ProcessGroup, store: str) -> TrainingSummary:
     """Train between the callbacks' start and end; an interrupt leaves a checkpoint."""
     with _reported(trainer.callbacks, info, group) as finish:
         status: RunStatus = "finished"
@@ -168,10 +170,10 @@ def _restore(start: Path, trainer: Trainer) -> TrainerState:
     return state if state.step else TrainerState(seconds=state.seconds)  # a run at step 0 starts anew
 
 
-def _summary(trainer: Trainer, run: str, status: RunStatus, language: str, store: str) -> RunSummary:
+def _summary(trainer: Trainer, run: str, status: RunStatus, language: str, store: str) -> TrainingSummary:
     trainer.advance()
     state = trainer.state
-    return RunSummary(
+    return TrainingSummary(
         run=run,
         status=status,
         language=language,

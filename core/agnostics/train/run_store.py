@@ -10,7 +10,7 @@ from pathlib import Path
 from agnostics.callbacks.callback import RunInfo
 from agnostics.store import Store
 from agnostics.store.database import reading, without_password
-from agnostics.store.queries.steps import figures_by_step
+from agnostics.store.queries.steps import metrics_by_step
 from agnostics.train.config import RunConfig
 from agnostics.train.metrics import describe_metric
 from agnostics.train.state import TrainerState
@@ -67,7 +67,7 @@ class RunStore:
         """The metrics of a resumed run, by the names that loggers get."""
         assert self.store
         with reading(self.store.engine) as connection:
-            stored = figures_by_step(connection, run)
+            stored = metrics_by_step(connection, run)
         return {step: _logged(metrics) for step, metrics in stored.items()}
 
 

@@ -161,7 +161,7 @@ def held_out_tasks(config: RunConfig, adapter: Dataset, source: str | None) -> l
     if not evaluation.tasks or evaluation.split not in adapter.splits:
         return []
     tasks = list(adapter.tasks(evaluation.split, source=source, seed=config.seed))
-    order = round_robin_order(tuple(task.kind for task in tasks), config.seed)
+    order = round_robin_order(tuple(task.family for task in tasks), config.seed)
     return [tasks[place] for place in order[: evaluation.tasks]]
 
 

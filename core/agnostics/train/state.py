@@ -28,7 +28,7 @@ class TrainerState:
 
 
 @dataclass(frozen=True, slots=True)
-class RunSummary:
+class TrainingSummary:
     """The results of a run. `seconds` is the time of training and evaluation, over all its sessions."""
 
     run: str

@@ -75,7 +75,7 @@ class Language(_YamlModel):
     environment: dict[str, str] = Field(default={})
     """Environment variables for the compiler and the program, beside PATH, HOME and TMPDIR."""
     reference: dict[str, str] = Field(default={}, repr=False)
-    """Right programs by kind of task; `@name@` stands for the task's parameter `name`."""
+    """Right programs by family of tasks; `@name@` stands for the task's parameter `name`."""
     contract: dict[str, str] = Field(default={}, repr=False)
     """The programs of the contract suite by name: what each is to do stands in docs/languages.md."""
 
@@ -203,8 +203,8 @@ class Language(_YamlModel):
         return {}
 
     def reference_for(self, task: Task) -> str | None:
-        """A right program for `task`, or None where the pack has none for its kind."""
-        template = self.reference.get(task.kind) if task.kind else None
+        """A right program for `task`, or None where the pack has none for its family."""
+        template = self.reference.get(task.family) if task.family else None
         if template is None:
             return None
         for name, value in task.parameters.items():

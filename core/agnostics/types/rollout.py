@@ -13,8 +13,8 @@ from agnostics.types.verification import Verification
 FinishReason = Literal["stop", "length"]
 """Why a completion ended: with a stop token, or truncated at its maximum length."""
 
-Phase = Literal["train", "eval_before", "eval_during", "eval_after", "eval", "eval_written"]
-"""The part of a run that a rollout belongs to; `eval_written` verifies again on tests that the model wrote."""
+Phase = Literal["train", "eval_before", "eval_during", "eval_after", "eval", "eval_generated_tests"]
+"""The part of a run that a rollout belongs to; `eval_generated_tests` verifies again on tests that the model wrote."""
 PHASES: tuple[Phase, ...] = get_args(Phase)
 
 

@@ -1,4 +1,4 @@
-"""What a program is asked to do: a statement, its tests, how outputs are compared, and the limits."""
+"""Tasks: a statement, tests, the comparison of outputs, and limits."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 
 class Frozen(BaseModel):
-    """Immutable data that refuses unknown keys."""
+    """An immutable model that rejects unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Limits(Frozen):
-    """What one program may use. Times are in seconds of its own time: waiting for a processor is not counted."""
+    """The resource limits of a program. Times are in seconds of its own: waiting for a processor is not counted."""
 
     compile_s: Annotated[float, Field(gt=0, le=3600)] = 30.0
     run_s: Annotated[float, Field(gt=0, le=3600)] = 5.0
@@ -25,7 +25,7 @@ class Limits(Frozen):
 
 
 class LimitOverrides(Frozen):
-    """The limits that a language or a task sets; `None` leaves the one below in force."""
+    """Limits that a language or a task overrides; `None` keeps the underlying one."""
 
     compile_s: Annotated[float | None, Field(gt=0, le=3600)] = None
     run_s: Annotated[float | None, Field(gt=0, le=3600)] = None
@@ -34,12 +34,12 @@ class LimitOverrides(Frozen):
     processes: Annotated[int | None, Field(ge=1, le=4096)] = None
 
     def over(self, base: Limits) -> Limits:
-        """`base` with every limit that is set here replaced."""
+        """`base` with the limits that are set here."""
         return base.model_copy(update=self.model_dump(exclude_none=True))
 
 
 class Test(Frozen):
-    """One input and the output expected for it."""
+    """An input and its expected output."""
 
     __test__ = False  # not a pytest class
 
@@ -48,25 +48,25 @@ class Test(Frozen):
 
 
 FILE_NAME = r"^[A-Za-z0-9_][A-Za-z0-9_.+-]*$"
-"""What a file in a program's folder may be called."""
+"""The pattern of a file name in a program's folder."""
 
 
 class Checker(Frozen):
-    """A program that judges outputs: run as `execute INPUT OUTPUT EXPECTED`; exit status 0 accepts, 1 rejects."""
+    """A program that checks outputs, run as `execute INPUT OUTPUT EXPECTED`; exit status 0 accepts, 1 rejects."""
 
     language: str
     program: str
     files: dict[Annotated[str, Field(pattern=FILE_NAME)], str] = {}
-    """Texts by the names of the files that lie beside the program."""
+    """The contents of files beside the program, by name."""
     limits: LimitOverrides = LimitOverrides()
 
 
 class Comparison(Frozen):
-    """How an output is held against the expected one, on bytes.
+    """The comparison of an output with the expected one, on bytes.
 
-    `tokens`: split on ASCII white space, equal one by one, none left over. `lines`: trailing white space and final
-    blank lines are ignored. `exact`: every byte. `floats`: as `tokens`, but where the expected token is a float, within
-    `absolute` or `relative` tolerance. `checker`: another program decides. `nothing`: the exit status alone decides.
+    `tokens`: equal sequences of tokens, split on ASCII white space. `lines`: equal lines, without trailing white space
+    and final blank lines. `exact`: equal bytes. `floats`: as `tokens`, but expected tokens that are floats match within
+    `absolute` or `relative` tolerance. `checker`: another program decides. `nothing`: only the exit status decides.
     """
 
     mode: Literal["tokens", "lines", "exact", "floats", "checker", "nothing"] = "tokens"
@@ -85,21 +85,21 @@ def _compiles(pattern: str) -> str:
     try:
         re.compile(pattern)
     except re.error as error:
-        raise ValueError(f"{pattern!r} is no regular expression: {error}") from error
+        raise ValueError(f"{pattern!r} is not a regular expression: {error}") from error
     return pattern
 
 
 Pattern = Annotated[str, AfterValidator(_compiles)]
-"""A regular expression, which is searched for."""
+"""A regular expression, matched anywhere in a text."""
 
 
 class PromptFormat(Frozen):
-    """How a benchmark whose tests are written in the language itself makes a program of a completion.
+    """The assembly of a program from a completion, for benchmarks with tests in the language itself.
 
-    `tests` follow what the model wrote, and are in `language`: a name of it or one of its tags. With `stop`, the
-    statement begins the program and the completion goes on from it, up to the first of these texts; without, the
-    model's part is a code block of its answer, as elsewhere, and stands after `before`. Where the exit status does not
-    tell failed tests, `stdout` and `stderr` are what has to be found in the first 4,096 bytes that a program printed.
+    `tests` are code in `language` (a name or a tag of it) that is appended. With `stop`, the statement is the beginning
+    of the program and the completion continues it, up to the first of these stop sequences; without, the program is the
+    code block of the completion, after `before`. If the exit status does not show failed tests, the first 4,096 bytes
+    of the program's output must match `stdout` and `stderr`.
     """
 
     language: str
@@ -111,28 +111,30 @@ class PromptFormat(Frozen):
 
     @property
     def ends(self) -> tuple[str, ...]:
-        """The texts at which sampling may end, with nothing lost: all of `stop`, but for those inside another, which
-        may begin before them."""
+        """The sequences at which sampling can stop early: all of `stop`, without those contained in another one.
+
+        The longer one may begin earlier in the completion.
+        """
         return tuple(text for text in self.stop or () if not any(text in other[1:] for other in self.stop or ()))
 
     def continued(self, statement: str, completion: str) -> str:
-        """The program that `completion` makes of `statement`: `stop_at_stop_token` and `main.py` of MultiPL-E."""
-        found = [completion.find(stop) for stop in self.stop or ()]
-        end = min((place for place in found if place >= 0), default=len(completion))
+        """The program of `statement` and `completion`: `stop_at_stop_token` and `main.py` of MultiPL-E."""
+        positions = [completion.find(stop) for stop in self.stop or ()]
+        end = min((position for position in positions if position >= 0), default=len(completion))
         return f"{statement}{completion[:end]}\n{self.tests}"
 
     def enclosed(self, program: str) -> str:
-        """The program that the code block `program` makes."""
+        """The program with the code block `program`."""
         return f"{self.before}{program}\n{self.tests}"
 
     def passes(self, stdout: str, stderr: str) -> bool:
-        """Whether a program that ended with exit status 0 and printed this has passed its tests."""
+        """Whether a program with exit status 0 and this output has passed its tests."""
         rules = ((self.stdout, stdout), (self.stderr, stderr))
         return all(pattern is None or re.search(pattern, printed) for pattern, printed in rules)
 
 
 class Task(Frozen):
-    """A problem: what a program should do, and the examples that decide whether it does."""
+    """A programming problem with the tests that decide whether a program solves it."""
 
     id: str
     statement: str = ""
@@ -140,11 +142,11 @@ class Task(Frozen):
     compare: Comparison = Comparison()
     limits: LimitOverrides = LimitOverrides()
     prompt_format: PromptFormat | None = None
-    """How a completion becomes a program, where it is not the whole of one."""
-    kind: str | None = None
-    """The family that the task belongs to, for tables and for reference programs."""
+    """The assembly of the program, if the completion does not contain a whole one."""
+    family: str | None = None
+    """The family of tasks that this one belongs to: the group in tables, and the key of reference programs."""
     parameters: dict[str, int | str] = {}
-    """The constants of this task within its kind."""
+    """The constants of this task within its family."""
     tags: tuple[str, ...] = ()
     difficulty: str | None = None
     metadata: dict[str, Any] = {}

@@ -1,1 +1,1 @@
-"""The results pages: what is in a results database, for a browser on this machine; nothing can be changed there."""
+"""The results pages: a read-only web view of a results database."""

@@ -14,10 +14,10 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.templating import Jinja2Templates
 
-from agnostics.store.reader import Reader
+from agnostics.store.read_only import ReadOnlyStore
 from agnostics.types.errors import AgnosticsError
 from agnostics.web import escaping, formatting, programs, runs, search, steps, tasks
-from agnostics.web.auth import LocalHost, SafeHeaders, Token
+from agnostics.web.auth import LoopbackOnly, SecurityHeaders, TokenAuth
 
 HERE = Path(__file__).parent
 ROUTES = {
@@ -30,27 +30,27 @@ ROUTES = {
     "/runs/{run}/steps": steps.of_run,
     "/runs/{run}/steps/{step}": steps.step,
     "/tasks/{task}": tasks.task,
-    "/tasks/{task}/{what}": tasks.whole,
-    "/tasks/{task}/tests/{test}/{what}": tasks.whole_test,
+    "/tasks/{task}/{text}": tasks.full_text,
+    "/tasks/{task}/tests/{test}/{text}": tasks.full_test_text,
     "/programs/{program}": programs.program,
-    "/programs/{program}/{what}": programs.whole,
-    "/programs/{program}/tests/{test}/{what}": programs.whole_test,
+    "/programs/{program}/{text}": programs.full_text,
+    "/programs/{program}/tests/{test}/{text}": programs.full_test_text,
 }
 
 
-def application(reader: Reader, *, token: str | None, cookie: str = "agn") -> Starlette:
-    """The pages of the database behind `reader`; with a `token`, for those who have it, else for this machine alone."""
+def application(store: ReadOnlyStore, *, token: str | None, cookie: str = "agn") -> Starlette:
+    """The pages of `store`; with a `token`, for requests that carry it, else for requests to localhost only."""
     templates = _templates()
-    who = Middleware(LocalHost) if token is None else Middleware(Token, token, cookie, templates)
+    auth = Middleware(LoopbackOnly) if token is None else Middleware(TokenAuth, token, cookie, templates)
     app = Starlette(
         routes=[
-            *(Route(path, answer, methods=["GET"]) for path, answer in ROUTES.items()),
+            *(Route(path, endpoint, methods=["GET"]) for path, endpoint in ROUTES.items()),
             Mount("/static", StaticFiles(directory=HERE / "static")),
         ],
-        middleware=[Middleware(SafeHeaders), who],
-        exception_handlers={HTTPException: _refused, AgnosticsError: _failed, Exception: _broken},
+        middleware=[Middleware(SecurityHeaders), auth],
+        exception_handlers={HTTPException: _http_error, AgnosticsError: _unavailable, Exception: _internal_error},
     )
-    app.state.reader = reader
+    app.state.store = store
     app.state.templates = templates
     return app
 
@@ -64,28 +64,31 @@ def _templates() -> Jinja2Templates:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        **{name: getattr(escaping, name) for name in ("visible", "name", "plain", "quoted", "piece", "around")},
-        **{name: getattr(formatting, name) for name in ("count", "rate", "figure", "seconds", "moment", "mark")},
+        **{
+            name: getattr(escaping, name)
+            for name in ("visible", "name", "plain", "quoted", "excerpt", "excerpt_around")
+        },
+        **{name: getattr(formatting, name) for name in ("count", "rate", "number", "seconds", "timestamp", "symbol")},
     }
     return Jinja2Templates(env=environment)
 
 
-def _refused(request: Request, error: Exception) -> Response:
+def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     return _error(request, error.status_code, error.detail, error.headers)
 
 
-def _failed(request: Request, error: Exception) -> Response:
+def _unavailable(request: Request, error: Exception) -> Response:
     return _error(request, 503, str(error))
 
 
-def _broken(_: Request, error: Exception) -> Response:  # noqa: ARG001
-    return PlainTextResponse("this page failed; the server's terminal says why\n", 500)
+def _internal_error(_: Request, error: Exception) -> Response:  # noqa: ARG001
+    return PlainTextResponse("this page failed; the traceback is in the server's terminal\n", 500)
 
 
 def _error(request: Request, status: int, message: str, headers: object = None) -> Response:
     templates: Jinja2Templates = request.app.state.templates
     values = {"status": status, "message": message}
-    answer = templates.TemplateResponse(request, "error.html", values, status)
-    answer.headers.update(dict(headers or {}))  # type: ignore[call-overload]
-    return answer
+    response = templates.TemplateResponse(request, "error.html", values, status)
+    response.headers.update(dict(headers or {}))  # type: ignore[call-overload]
+    return response

@@ -1,4 +1,4 @@
-"""Who may ask, and what a browser may do with the answer. Everything shown was written by models or their programs."""
+"""Access control and security headers. Everything on the pages was written by models or their programs."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ HEADERS = {
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
 }
-OPEN = "/static/"
-"""What is no secret: the style of the page that asks for the token."""
+PUBLIC = "/static/"
+"""Paths that need no token: the style of the page that asks for it."""
 
 
-class SafeHeaders:
-    """Sends `HEADERS` with every answer, and lets no cache keep a page."""
+class SecurityHeaders:
+    """Adds `HEADERS` to every response, and forbids caching of pages."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -38,27 +38,27 @@ class SafeHeaders:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 headers.update(HEADERS)
-                headers.setdefault("cache-control", "no-cache" if scope["path"].startswith(OPEN) else "no-store")
+                headers.setdefault("cache-control", "no-cache" if scope["path"].startswith(PUBLIC) else "no-store")
             await send(message)
 
         await self._app(scope, receive, send_safely)
 
 
-class LocalHost:
-    """Answers only what is asked of this machine by name: a page elsewhere may have its own name lead here."""
+class LoopbackOnly:
+    """Rejects requests whose Host header is not this machine's loopback: a defence against DNS rebinding."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or is_loopback(_name(Headers(scope=scope).get("host", ""))):
+        if scope["type"] != "http" or is_loopback(_host_name(Headers(scope=scope).get("host", ""))):
             await self._app(scope, receive, send)
             return
-        await PlainTextResponse("this server answers only as localhost\n", 400)(scope, receive, send)
+        await PlainTextResponse("this server responds to localhost only\n", 400)(scope, receive, send)
 
 
-class Token:
-    """Asks for `token`: once in the address, from then on in a cookie that no script and no other site can use."""
+class TokenAuth:
+    """Requires `token`: first in the URL, then in a cookie that is HttpOnly and SameSite=strict."""
 
     def __init__(self, app: ASGIApp, token: str, cookie: str, templates: Jinja2Templates) -> None:
         self._app, self._token, self._cookie, self._templates = app, token, cookie, templates
@@ -66,36 +66,38 @@ class Token:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope)
         given = request.query_params.get("token")
-        if request.url.path.startswith(OPEN) or (given is None and self._right(request.cookies.get(self._cookie))):
+        if request.url.path.startswith(PUBLIC) or (given is None and self._is_valid(request.cookies.get(self._cookie))):
             await self._app(scope, receive, send)
             return
-        answer = self._welcome(request) if self._right(given) else self._ask(request, wrong=given is not None)
-        await answer(scope, receive, send)
+        response = (
+            self._log_in(request) if self._is_valid(given) else self._ask_for_token(request, wrong=given is not None)
+        )
+        await response(scope, receive, send)
 
-    def _right(self, given: str | None) -> bool:
+    def _is_valid(self, given: str | None) -> bool:
         return given is not None and hmac.compare_digest(given.encode(), self._token.encode())
 
-    def _welcome(self, request: Request) -> Response:
+    def _log_in(self, request: Request) -> Response:
         rest = [(name, value) for name, value in request.query_params.multi_items() if name != "token"]
-        path = "/" + request.url.path.lstrip("/")  # two slashes would name another server
-        answer = RedirectResponse(f"{path}?{urlencode(rest)}" if rest else path, 303)
-        answer.set_cookie(self._cookie, self._token, httponly=True, samesite="strict")
-        return answer
+        path = "/" + request.url.path.lstrip("/")  # two slashes would redirect to another host
+        response = RedirectResponse(f"{path}?{urlencode(rest)}" if rest else path, 303)
+        response.set_cookie(self._cookie, self._token, httponly=True, samesite="strict")
+        return response
 
-    def _ask(self, request: Request, *, wrong: bool) -> Response:
+    def _ask_for_token(self, request: Request, *, wrong: bool) -> Response:
         return self._templates.TemplateResponse(request, "token.html", {"wrong": wrong}, 401)
 
 
 def is_loopback(host: str) -> bool:
-    """Whether `host`, a name or an address, is this machine and can be reached from no other."""
+    """Whether `host`, a name or an address, is a loopback address."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host.lower() == "localhost"
 
 
-def _name(host: str) -> str:
-    """The name in a PluginManager header, without the port."""
+def _host_name(host: str) -> str:
+    """The name in a Host header, without the port."""
     if host.startswith("["):
         return host[1:].partition("]")[0]
     return host.partition(":")[0]

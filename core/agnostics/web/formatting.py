@@ -1,11 +1,11 @@
-"""Figures as people read them."""
+"""Formatting of numbers, durations and times for pages."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
 
 UNKNOWN = "\N{EN DASH}"
-_MARKS = {
+_SYMBOLS = {
     "accepted": "✓",
     "wrong_answer": "✗",
     "runtime_error": "R",
@@ -19,30 +19,30 @@ _MARKS = {
 }
 
 
-def mark(verdict: str) -> str:
-    """One character for a verdict, for those who do not see its colour."""
-    return _MARKS.get(verdict, "?")
+def symbol(verdict: str) -> str:
+    """One character for a verdict, so that it does not depend on colour alone."""
+    return _SYMBOLS.get(verdict, "?")
 
 
 def count(value: int) -> str:
-    """A whole number."""
+    """An integer, with thousands separators."""
     return f"{value:,}"
 
 
 def rate(value: float | None) -> str:
-    """A share, or a reward."""
+    """A rate or a reward, with three decimals."""
     return UNKNOWN if value is None else f"{value:.3f}"
 
 
-def figure(value: float | None) -> str:
-    """Any figure, to four places that count."""
+def number(value: float | None) -> str:
+    """Any number, with four significant digits."""
     if value is None:
         return UNKNOWN
     return f"{value:,.0f}" if value == round(value) and abs(value) < 1e15 else f"{value:.4g}"
 
 
 def seconds(value: float | timedelta | None) -> str:
-    """A time of any length."""
+    """A duration in the unit that fits it."""
     if value is None:
         return UNKNOWN
     length = value.total_seconds() if isinstance(value, timedelta) else value
@@ -54,6 +54,6 @@ def seconds(value: float | timedelta | None) -> str:
     return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"
 
 
-def moment(value: datetime) -> str:
-    """A time of day, UTC."""
+def timestamp(value: datetime) -> str:
+    """A date and time, UTC."""
     return f"{value:%Y-%m-%d %H:%M}"

@@ -1,4 +1,4 @@
-"""From a request to a page: what was asked for, which rows stand on the page and where the next ones are."""
+"""Request parameters, responses, and keyset pagination."""
 
 from __future__ import annotations
 
@@ -12,77 +12,77 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from agnostics.store.records import clean
+from agnostics.store.records import sanitize
 
-LONGEST_ASKED = 500
+LONGEST_PARAMETER = 500
 _LARGEST = 2**63 - 1
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Rows(Generic[T]):
-    """The rows of a page; `further` is the address of the next ones, `first` of the first, None where this is it."""
+class Page(Generic[T]):
+    """The rows of a page, with the queries of the next and of the first page; None if there is no other one."""
 
     rows: Sequence[T]
-    further: str | None
+    next: str | None
     first: str | None
 
 
 def reading(request: Request) -> AbstractContextManager[Connection]:
-    """The database, for the queries of one page."""
-    opened: AbstractContextManager[Connection] = request.app.state.reader.reading()
-    return opened
+    """A read transaction for the queries of one page."""
+    transaction: AbstractContextManager[Connection] = request.app.state.store.reading()
+    return transaction
 
 
-def page(request: Request, template: str, **values: Any) -> Response:
-    """The page that `template` makes of `values`."""
-    made: Response = request.app.state.templates.TemplateResponse(request, template, values)
-    return made
+def render(request: Request, template: str, **values: Any) -> Response:
+    """The response with `template` rendered from `values`."""
+    response: Response = request.app.state.templates.TemplateResponse(request, template, values)
+    return response
 
 
-def raw(text: str, filename: str) -> Response:
-    """`text` as it is, as a file to keep: no browser shows it as a page."""
+def download(text: str, filename: str) -> Response:
+    """`text`, unescaped, as a download: browsers do not render it as a page."""
     headers = {"content-disposition": f'attachment; filename="{filename}"'}
     return Response(text, media_type="text/plain", headers=headers)
 
 
-def missing(what: str) -> HTTPException:
-    """The error for an address at which there is nothing."""
-    return HTTPException(404, f"There is no such {what} in this database.")
+def not_found(noun: str) -> HTTPException:
+    """The error 404 for a row that does not exist."""
+    return HTTPException(404, f"There is no such {noun} in this database.")
 
 
 def text(request: Request, name: str) -> str:
-    """A parameter of the address, as the database would hold it; empty where it is not given."""
-    return str(clean(request.query_params.get(name, "")))[:LONGEST_ASKED]
+    """A parameter of the query, sanitized as stored texts are; empty if it is absent."""
+    return str(sanitize(request.query_params.get(name, "")))[:LONGEST_PARAMETER]
 
 
 def choice(request: Request, name: str, choices: Collection[str], default: str = "") -> str:
-    """A parameter that has one of several values."""
+    """A parameter of the query that is one of `choices`."""
     given = text(request, name) or default
     if given and given not in choices:
-        raise HTTPException(400, f"{name} is one of: {', '.join(choices)}.")
+        raise HTTPException(400, f"{name} must be one of: {', '.join(choices)}.")
     return given
 
 
 def number(given: str | int | None, name: str) -> int | None:
-    """A number that the database can hold, None where it is not given."""
+    """A number in the range of the database, None if it is absent."""
     if given is None or given == "":
         return None
     if not str(given).isascii() or not str(given).isdigit() or int(given) > _LARGEST:
-        raise HTTPException(400, f"{name} is a number.")
+        raise HTTPException(400, f"{name} must be a number.")
     return int(given)
 
 
 def path_number(request: Request, name: str) -> int:
-    """A number in the path of the address."""
+    """A number in the path of the URL."""
     given = number(request.path_params[name], name)
     assert given is not None
     return given
 
 
-def rows(request: Request, found: Sequence[T], size: int, parameter: str, key: Callable[[T], Any]) -> Rows[T]:
-    """A page of `size` rows of `found`, which has one more where there are more; `key` names the last one of a page."""
-    shown = found[:size]
-    further = str(request.url.include_query_params(**{parameter: key(shown[-1])}).query) if len(found) > size else None
+def paginate(request: Request, rows: Sequence[T], size: int, parameter: str, key: Callable[[T], Any]) -> Page[T]:
+    """A page of `size` rows. `rows` has one more if there is a next page, which starts after the `key` of the last."""
+    shown = rows[:size]
+    next_ = str(request.url.include_query_params(**{parameter: key(shown[-1])}).query) if len(rows) > size else None
     first = str(request.url.remove_query_params(parameter).query) if parameter in request.query_params else None
-    return Rows(shown, further, first)
+    return Page(shown, next_, first)

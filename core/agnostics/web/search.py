@@ -1,4 +1,4 @@
-"""Search: programs and tasks by their text, runs by name."""
+"""The search page: programs and tasks by their text, runs by name."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from agnostics.web.page import choice, number, page, reading, text
-from agnostics.web.queries import search as stored
+from agnostics.web.page import choice, number, reading, render, text
+from agnostics.web.queries import search as queries
 
 SIZE = 20
-WHERE = ("programs", "tasks", "runs")
+SCOPES = ("programs", "tasks", "runs")
 
 
 def search(request: Request) -> Response:
-    """What holds the text that is looked for; a further page goes on where this one had to stop."""
-    wanted, where = text(request, "q"), choice(request, "in", WHERE, "programs")
+    """The matches of the query; the next page continues at the row where this search stopped."""
+    query, scope = text(request, "q"), choice(request, "in", SCOPES, "programs")
     below = number(request.query_params.get("below"), "below")
-    found: stored.Found[Any] = stored.Found([], None)
+    found: queries.SearchResult[Any] = queries.SearchResult([], None)
     with reading(request) as connection:
-        if wanted and where == "programs":
-            found = stored.find_programs(connection, wanted, SIZE, below)
-        elif wanted and where == "tasks":
-            found = stored.find_tasks(connection, wanted, SIZE, below)
-        elif wanted:
-            found = stored.Found(stored.find_runs(connection, wanted, SIZE), None)
-    further = None if found.rest is None else str(request.url.include_query_params(below=found.rest).query)
-    return page(request, "search.html", wanted=wanted, where=where, choices=WHERE, found=found, further=further)
+        if query and scope == "programs":
+            found = queries.find_programs(connection, query, SIZE, below)
+        elif query and scope == "tasks":
+            found = queries.find_tasks(connection, query, SIZE, below)
+        elif query:
+            found = queries.SearchResult(queries.find_runs(connection, query, SIZE), None)
+    next_ = None if found.rest is None else str(request.url.include_query_params(below=found.rest).query)
+    return render(request, "search.html", query=query, scope=scope, scopes=SCOPES, found=found, next=next_)

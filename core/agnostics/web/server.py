@@ -1,4 +1,4 @@
-"""Serves the results pages: takes the port, says where they are, and answers until it is told to end."""
+"""The web server of the results pages: binds the port, builds the URL, and serves until it is stopped."""
 
 from __future__ import annotations
 
@@ -10,40 +10,40 @@ from typing import Any
 
 import uvicorn
 
-from agnostics.store.reader import Reader
+from agnostics.store.read_only import ReadOnlyStore
 from agnostics.types.errors import UsageError
 from agnostics.web.app import application
 from agnostics.web.auth import is_loopback
 
-TOGETHER = 64
+MAX_CONCURRENCY = 64
 GRACE_SECONDS = 3
-_EVERYWHERE = {"0.0.0.0", "::", ""}
+_ALL_INTERFACES = {"0.0.0.0", "::", ""}
 
 
-class Site:
-    """The results pages on a port that is taken. `url` leads to them, with the token where one is asked for."""
+class ResultsServer:
+    """The results pages on a bound port. `url` is their address, with the token if one is required."""
 
-    def __init__(self, reader: Reader, host: str, port: int) -> None:
+    def __init__(self, store: ReadOnlyStore, host: str, port: int) -> None:
         self._socket = _listen(host, port)
         port = self._socket.getsockname()[1]
         token = None if is_loopback(host) else secrets.token_urlsafe(24)
-        name = socket.gethostname() if host in _EVERYWHERE else host
+        name = socket.gethostname() if host in _ALL_INTERFACES else host
         self.url = f"http://{f'[{name}]' if ':' in name else name}:{port}/" + (f"?token={token}" if token else "")
         self.needs_token = token is not None
-        app = application(reader, token=token, cookie=f"agn-{port}")
-        # The log of requests would hold the token.
+        app = application(store, token=token, cookie=f"agn-{port}")
+        # The access log would contain the token.
         quiet: dict[str, Any] = {"log_level": "warning", "access_log": False, "server_header": False}
-        limits: dict[str, Any] = {"limit_concurrency": TOGETHER, "timeout_graceful_shutdown": GRACE_SECONDS}
+        limits: dict[str, Any] = {"limit_concurrency": MAX_CONCURRENCY, "timeout_graceful_shutdown": GRACE_SECONDS}
         config = uvicorn.Config(app, http="h11", ws="none", lifespan="off", **quiet, **limits)
         self.server = uvicorn.Server(config)
 
     def serve(self) -> None:
-        """Answer until Ctrl-C, or until `server.should_exit` is set."""
+        """Serve until Ctrl-C, or until `server.should_exit` is set."""
         with self._socket, suppress(KeyboardInterrupt):
             self.server.run(sockets=[self._socket])
 
     def close(self) -> None:
-        """Give the port back."""
+        """Release the port."""
         self._socket.close()
 
 
@@ -53,4 +53,4 @@ def _listen(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=family)
     except OSError as error:
         reason = "it is in use; name another with --port" if error.errno == errno.EADDRINUSE else error.strerror
-        raise UsageError(f"cannot answer at {host} port {port}: {reason}") from error
+        raise UsageError(f"cannot listen on {host} port {port}: {reason}") from error

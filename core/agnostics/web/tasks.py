@@ -1,4 +1,4 @@
-"""The tasks of a run; one task with the programs written for it side by side."""
+"""The pages of a run's tasks and of one task, with the programs written for it side by side."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from agnostics.types.rollout import PHASES
-from agnostics.web.page import choice, missing, number, page, path_number, raw, reading, rows, text
-from agnostics.web.queries import tasks as stored
+from agnostics.web.page import choice, download, not_found, number, paginate, path_number, reading, render, text
+from agnostics.web.queries import tasks as queries
 from agnostics.web.queries.runs import VERDICTS
 from agnostics.web.runs import run_or_404
 
 SIZE = 50
-ANSWERS = 12
+COMPLETIONS = 12
 TESTS = 20
-ORDERS = {"hardest": "hardest first", "easiest": "easiest first", "most": "most tried first"}
+ORDERS = {"hardest": "hardest first", "easiest": "easiest first", "most": "most attempts first"}
 
 
 def of_run(request: Request) -> Response:
@@ -28,81 +28,81 @@ def of_run(request: Request) -> Response:
     after = _key(text(request, "after"))
     with reading(request) as connection:
         line = run_or_404(connection, request)
-        known = stored.phases(connection, line.run)
+        known = queries.phases(connection, line.run)
         phase = choice(request, "phase", PHASES) or next(iter(known), "train")
-        found = stored.tasks_page(connection, line.run, phase, order, SIZE + 1, after)
+        found = queries.tasks_page(connection, line.run, phase, order, SIZE + 1, after)
 
-    def key(one: stored.TaskLine) -> str:
+    def key(one: queries.TaskSummary) -> str:
         return f"{one.programs if order == 'most' else one.rate!r},{one.task_id}"
 
-    listed = rows(request, found, SIZE, "after", key)
-    return page(request, "tasks.html", line=line, listed=listed, phase=phase, phases=known, order=order, orders=ORDERS)
+    rows = paginate(request, found, SIZE, "after", key)
+    return render(request, "tasks.html", line=line, page=rows, phase=phase, phases=known, order=order, orders=ORDERS)
 
 
 def task(request: Request) -> Response:
-    """One task, with what was written for it: by every run, or by one."""
-    wanted = {"run": text(request, "run"), "phase": choice(request, "phase", PHASES)}
-    wanted["verdict"] = choice(request, "verdict", VERDICTS)
+    """One task with the programs written for it, by all runs or by one."""
+    filters = {"run": text(request, "run"), "phase": choice(request, "phase", PHASES)}
+    filters["verdict"] = choice(request, "verdict", VERDICTS)
     before = number(request.query_params.get("before"), "before")
     with reading(request) as connection:
         one = _task_or_404(connection, request)
-        found = stored.answers_page(connection, one.task_id, ANSWERS + 1, **wanted, before=before)
-        tried = stored.tried(connection, one.task_id)
-    listed = rows(request, found, ANSWERS, "before", lambda answer: answer.completion_id)
-    choices = {"run": list(dict.fromkeys(t.run for t in tried)), "phase": PHASES, "verdict": VERDICTS}
+        found = queries.completions_page(connection, one.task_id, COMPLETIONS + 1, **filters, before=before)
+        task_runs = queries.task_runs(connection, one.task_id)
+    rows = paginate(request, found, COMPLETIONS, "before", lambda completion: completion.completion_id)
+    choices = {"run": list(dict.fromkeys(t.run for t in task_runs)), "phase": PHASES, "verdict": VERDICTS}
     tests: Sequence[Mapping[str, str]] = one.definition.get("tests", [])
-    return page(
+    return render(
         request,
         "task.html",
         task=one,
         tests=tests[:TESTS],
         tests_left=max(0, len(tests) - TESTS),
-        tried=tried,
-        listed=listed,
-        wanted=wanted,
+        task_runs=task_runs,
+        page=rows,
+        filters=filters,
         choices=choices,
     )
 
 
-def whole(request: Request) -> Response:
-    """A text of a task, all of it."""
+def full_text(request: Request) -> Response:
+    """A whole text of a task, as a download."""
     with reading(request) as connection:
         one = _task_or_404(connection, request)
-    if request.path_params["what"] != "statement":
-        raise missing("text")
-    return raw(one.statement, f"task-{one.task_id}-statement.txt")
+    if request.path_params["text"] != "statement":
+        raise not_found("text")
+    return download(one.statement, f"task-{one.task_id}-statement.txt")
 
 
-def whole_test(request: Request) -> Response:
-    """A text of one of a task's tests, all of it."""
+def full_test_text(request: Request) -> Response:
+    """A whole text of one of a task's tests, as a download."""
     with reading(request) as connection:
         one = _task_or_404(connection, request)
-    what, place = request.path_params["what"], path_number(request, "test")
-    test = test_of(one.definition, place)
-    if what not in {"input", "output"} or test is None:
-        raise missing("text")
-    return raw(test[what], f"task-{one.task_id}-test-{place}-{what}.txt")
+    name, number_ = request.path_params["text"], path_number(request, "test")
+    test = test_of(one.definition, number_)
+    if name not in {"input", "output"} or test is None:
+        raise not_found("text")
+    return download(test[name], f"task-{one.task_id}-test-{number_}-{name}.txt")
 
 
-def test_of(definition: Mapping[str, Any], place: int) -> Mapping[str, str] | None:
-    """The test at `place`, counted from 1."""
+def test_of(definition: Mapping[str, Any], test: int) -> Mapping[str, str] | None:
+    """The test with this number, counted from 1; None if there is none."""
     tests: Sequence[Mapping[str, str]] = definition.get("tests", [])
-    return tests[place - 1] if 1 <= place <= len(tests) else None
+    return tests[test - 1] if 1 <= test <= len(tests) else None
 
 
-def _task_or_404(connection: Connection, request: Request) -> stored.TaskText:
-    one = stored.task_text(connection, path_number(request, "task"))
+def _task_or_404(connection: Connection, request: Request) -> queries.TaskDetail:
+    one = queries.task_detail(connection, path_number(request, "task"))
     if one is None:
-        raise missing("task")
+        raise not_found("task")
     return one
 
 
 def _key(given: str) -> tuple[float, int] | None:
-    """The last row of the page before, as the address names it."""
+    """The key of the last row of the previous page."""
     if not given:
         return None
     value, _, task_id = given.partition(",")
     try:
         return float(value), number(task_id, "after") or 0
     except ValueError as error:
-        raise HTTPException(400, "after is a number, a comma and a number.") from error
+        raise HTTPException(400, "after must be two numbers with a comma between them.") from error

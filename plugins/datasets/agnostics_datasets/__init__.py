@@ -52,5 +52,5 @@ def agn_datasets() -> list[Dataset]:
 
 @hookimpl
 def agn_languages() -> list[Language]:
-    """What benchmarks and validators run in that no pack brings: Python, and languages as MultiPL-E has them."""
+    """Languages that only benchmarks and validators need: Python, and languages as MultiPL-E runs them."""
     return [Language.from_yaml(path) for path in sorted((Path(__file__).parent / "languages").glob("*.yaml"))]

@@ -9,12 +9,12 @@ from agnostics.types.dataset import HubSource
 from agnostics.types.task import Task
 from pydantic import AliasChoices, Field
 
-from agnostics_datasets.input_output import Asked
+from agnostics_datasets.input_output import InputOutputProblem
 from agnostics_datasets.records import Records
 
 
-class Problem(Asked):
-    """The fields of a problem that are read. The files call the number `id`, and the hub's viewer `problem_id`."""
+class Problem(InputOutputProblem):
+    """The fields of a problem that are read. The number is `id` in the files, and `problem_id` in the hub's viewer."""
 
     id: int = Field(validation_alias=AliasChoices("id", "problem_id"))
     difficulty: str | None = None
@@ -24,8 +24,8 @@ class Problem(Asked):
 class Apps(Records[Problem]):
     """APPS (Hendrycks et al., 2021, arXiv 2105.09938), from `codeparrot/apps` or its `train.jsonl` and `test.jsonl`.
 
-    `Asked.judged` says which are left out. APPS has no limits; the defaults hold. MIT; the statements belong to the
-    sites that they are from.
+    `InputOutputProblem.tests_and_comparison` defines the exclusions. APPS has no limits; the defaults apply. MIT; the
+    statements belong to the sites that they are from.
     """
 
     name: ClassVar[str] = "apps"
@@ -49,7 +49,7 @@ class Apps(Records[Problem]):
 
     def task(self, record: Problem, number: int, split: str, seed: int) -> Task | None:
         """The task of a problem; see `Records.task`."""
-        if (found := record.judged()) is None:
+        if (found := record.tests_and_comparison()) is None:
             return None
         tests, compare = found
         return Task(

@@ -8,22 +8,22 @@ from typing import ClassVar
 from agnostics.types.dataset import HubSource
 from agnostics.types.task import LimitOverrides, Task, Test
 
-from agnostics_datasets.judging import judged_by
 from agnostics_datasets.records import Fields, Records
+from agnostics_datasets.statement_rules import comparison_of
 
 SOURCES = ("unknown", "codechef", "codeforces", "hackerearth", "codejam", "atcoder", "aizu")
 DIFFICULTIES = ("unknown", "easy", "medium", "hard", "harder", "hardest", "external", *"ABCDEFGHIJKLMNOPQRSTUV")
-"""The names of the numbers in the fields `source` and `difficulty`."""
+"""The names for the numbers in the fields `source` and `difficulty`."""
 
 
 class Pairs(Fields):
-    """Inputs and the outputs that belong to them, in two lists."""
+    """Inputs and their outputs, as two lists of equal length."""
 
     input: tuple[str, ...] = ()
     output: tuple[str, ...] = ()
 
     def tests(self) -> list[Test]:
-        """The tests. Raises ValueError where one side is longer."""
+        """The tests. Raises ValueError if the lists differ in length."""
         return [Test(input=i, output=o) for i, o in zip(self.input, self.output, strict=True)]
 
 
@@ -55,9 +55,9 @@ class Problem(Fields):
 class CodeContests(Records[Problem]):
     """CodeContests (Li et al., 2022, arXiv 2203.07814), from `deepmind/code_contests` or files with its columns.
 
-    A task is tested on the public, the private and the generated tests. Left out are problems without tests, those that
-    read or write named files, and those that `judged_by` finds to have several right outputs or to be interactive:
-    CodeContests has no field for the judge, and compares all problems as tokens. CC-BY-4.0; the statements belong to
+    A task has the public, the private and the generated tests. Left out are problems without tests, those that read or
+    write named files, and those with several correct outputs or interaction according to `comparison_of`: CodeContests
+    has no field for the checker, and compares all problems as tokens. CC-BY-4.0; the statements belong to
     the sites that they are from.
     """
 
@@ -87,7 +87,7 @@ class CodeContests(Records[Problem]):
     def task(self, record: Problem, number: int, split: str, seed: int) -> Task | None:
         """The task of a problem; see `Records.task`."""
         tests = [*record.public_tests.tests(), *record.private_tests.tests(), *record.generated_tests.tests()]
-        compare = judged_by(record.description)
+        compare = comparison_of(record.description)
         if not tests or compare is None or record.input_file or record.output_file:
             return None
         return Task(

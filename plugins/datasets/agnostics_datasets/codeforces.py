@@ -1,4 +1,4 @@
-"""Ag-Codeforces-X: the paper's training data, made from its source or read in its published form."""
+"""Ag-Codeforces-X: the paper's training data, derived from its source or read in its published form."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from agnostics_datasets.hub import hub_rows
 from agnostics_datasets.records import Fields, Records, complaining
 
 HELD_OUT = 107 / 5476
-"""The share of problems that is held out: the paper has 107 of them, and 5,369 for training."""
+"""The fraction of problems that is held out: the paper has 107 of them, and 5,369 for training."""
 _SOLUTIONS, _CHECKERS = "solutions_py_decontaminated", "checker_interactor"
 
 
 class Problem(Fields):
-    """The fields of a problem that are read, as the source calls them, then as the published form does."""
+    """The fields of a problem that are read, under the names of the source, and of the published form."""
 
     id: str = Field(validation_alias=AliasChoices("source_id", "id"))
     title: str | None = None
@@ -38,7 +38,7 @@ class Problem(Fields):
 
 
 class Classification(Fields):
-    """What a model said of a problem's judge: its thoughts, and JSON with the `type` diff, checker or interactor."""
+    """A model's classification of a problem's judge: reasoning, then JSON with `type` diff, checker or interactor."""
 
     id: str
     generation: str | None = None
@@ -47,10 +47,10 @@ class Classification(Fields):
 class Codeforces(Records[Problem]):
     """Ag-Codeforces-X (the paper, Appendix B) in its published form: the problems of `nuprl/agnostics-codeforces-cots`.
 
-    Statements of the split "train" are set in the styles of `drawn_style`, others with headings. The tests are the
-    examples, as in the paper; the last is not shown. Limits of time and memory are passed over, as in the paper.
+    Statements of the split "train" are formatted in the styles of `drawn_style`, others with headings. The tests are
+    the examples, as in the paper; the last is not shown. Limits of time and memory are ignored, as in the paper.
     Problems without description or examples are left out. The paper trains on more: see `CodeforcesFromSource`.
-    The repository is not pinned, because its commit is known to us by a part of its hash only (2d50a2b).
+    The repository is not pinned, because only a part of its commit's hash is known (2d50a2b).
     """
 
     name: ClassVar[str] = "ag-codeforces-x-published"
@@ -84,13 +84,13 @@ class Codeforces(Records[Problem]):
 
 
 class CodeforcesFromSource(Codeforces):
-    """Ag-Codeforces-X (the paper, Appendix B) made from `open-r1/codeforces-cots`, as the paper did.
+    """Ag-Codeforces-X (the paper, Appendix B), derived from `open-r1/codeforces-cots` as in the paper.
 
-    Problems are those of `solutions_py_decontaminated` that `checker_interactor` classifies as `diff`: one output is
-    right, and nothing is interactive. Of several classifications of a problem the last that can be read counts.
-    Locally: a folder with these two, as the repository has them. The held-out problems of the paper, of which 7 were
-    picked by hand and 100 drawn, cannot be drawn again; a problem is held out here by its id, one in 51, whatever the
-    seed is. Those of the paper are in `ag-codeforces-x-published`. All else is as there.
+    The problems are those of `solutions_py_decontaminated` that `checker_interactor` classifies as `diff`: one correct
+    output, and no interaction. Of several classifications of a problem, the last valid one counts. A local source is a
+    folder with these two, laid out as in the repository. The held-out problems of the paper (7 hand-picked, 100 random)
+    cannot be reproduced; here one problem in 51 is held out by its id, for every seed. Those of the paper are in
+    `ag-codeforces-x-published`. Everything else is as there.
     """
 
     name: ClassVar[str] = "ag-codeforces-x"
@@ -123,7 +123,7 @@ class CodeforcesFromSource(Codeforces):
     stored: ClassVar[str | None] = "train"
 
     def rows(self, split: str, source: str | None) -> Iterator[Row]:
-        """The problems with one right output; see `Records.rows`."""
+        """The problems with one correct output; see `Records.rows`."""
         if source is None:
             checkers = replace(self.hub, configuration=_CHECKERS, columns=tuple(Classification.model_fields))
             kinds, rows = hub_rows(checkers, split), hub_rows(self.hub, split)
@@ -133,28 +133,30 @@ class CodeforcesFromSource(Codeforces):
         return _with_one_output(rows, kinds)
 
     def belongs(self, record: Problem, split: str) -> bool:
-        """Held out or not, by the id alone."""
+        """Whether the record is in the split, by its id alone."""
         return (Random(f"held-out/{record.id}").random() < HELD_OUT) == (split == "test")
 
 
 def _with_one_output(rows: Iterator[Row], kinds: Iterator[Row]) -> Iterator[Row]:
-    """The problems that are classified as `diff`. What is kept in memory is a word per problem."""
+    """The problems that are classified as `diff`. Only one word per problem is kept in memory."""
     types: dict[str, str] = {}
     for where, row in kinds:
         with complaining(where):
-            said = Classification.model_validate(row)
-        if found := _type(said.generation or ""):
-            types[said.id] = found
+            classification = Classification.model_validate(row)
+        if found := _type(classification.generation or ""):
+            types[classification.id] = found
     yield from ((where, row) for where, row in rows if _is_kept(row, types))
 
 
 def _is_kept(row: Any, types: Mapping[str, str]) -> bool:
     name = row.get("id") if isinstance(row, dict) else None
-    return not isinstance(name, str) or types.get(name) == "diff"  # one without an id is refused where it is checked
+    return (
+        not isinstance(name, str) or types.get(name) == "diff"
+    )  # a record without an id is rejected when it is validated
 
 
 def _type(generation: str) -> str | None:
-    """The type in the last code block of what a model said, which is JSON; None where there is none."""
+    """The type in the last code block of a classification, which is JSON; None if there is none."""
     blocks = re.findall(r"```\w*\n(.*?)```", generation.rpartition("</think>")[2], re.DOTALL)
     try:
         found = json.loads(blocks[-1])

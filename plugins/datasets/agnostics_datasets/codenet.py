@@ -12,15 +12,15 @@ from agnostics.types.errors import UsageError, unknown
 from agnostics.types.task import LimitOverrides, Task
 
 from agnostics_datasets.files import file_rows
-from agnostics_datasets.judging import judged_by
 from agnostics_datasets.records import Fields, complaining
 from agnostics_datasets.statement_html import Page
+from agnostics_datasets.statement_rules import comparison_of
 
 _LIST = Path("metadata") / "problem_list.csv"
 
 
 class _Listed(Fields):
-    """A row of the list of problems: the time is in ms, the memory in KB."""
+    """A row of the list of problems: time in ms, memory in KB."""
 
     id: str
     dataset: str | None = None
@@ -32,10 +32,10 @@ class CodeNet(Dataset):
     """The problems of CodeNet (Puri et al., 2021, arXiv 2105.12655), of AIZU and AtCoder.
 
     The source is `problem_descriptions.tar.gz`, or the folder `Project_CodeNet` with `problem_descriptions/*.html` and
-    `metadata/problem_list.csv`, which has the limits. The tests are the samples of the statement, which ends before
-    the last of them, so that it does not give all away. Left out are statements without samples, and those that
-    `judged_by` finds to have several right outputs. A third of the statements is in Japanese. CodeNet has no splits;
-    all tasks are for training. Apache-2.0; the statements belong to the sites.
+    `metadata/problem_list.csv`, which has the limits. The tests are the samples of the statement, which is truncated
+    before the last sample, so that one test is hidden. Left out are statements without samples, and those with several
+    correct outputs according to `comparison_of`. A third of the statements is in Japanese. CodeNet has no splits; all
+    tasks are for training. Apache-2.0; the statements belong to the sites.
     """
 
     name: ClassVar[str] = "codenet"
@@ -66,7 +66,7 @@ class CodeNet(Dataset):
 def _tasks(pages: Iterator[tuple[str, bytes]], listed: Mapping[str, _Listed]) -> Iterator[Task]:
     for name, html in pages:
         page = Page(html.decode(errors="replace"))
-        compare = judged_by(page.statement)
+        compare = comparison_of(page.statement)
         if page.samples and compare is not None:
             about = listed.get(name, _Listed(id=name))
             yield Task(
@@ -80,7 +80,7 @@ def _tasks(pages: Iterator[tuple[str, bytes]], listed: Mapping[str, _Listed]) ->
 
 
 def _pages(path: Path) -> Iterator[tuple[str, bytes]]:
-    """The statements, by name; of an archive one at a time."""
+    """The statements by name; those of an archive are read one at a time."""
     if path.is_dir():
         pages = sorted((path / "problem_descriptions").glob("*.html"))
         if not pages:
@@ -98,7 +98,7 @@ def _pages(path: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _listed(path: Path) -> dict[str, _Listed]:
-    """What CodeNet's list says of each problem, by name; nothing where there is no list. Cells may be empty."""
+    """The rows of CodeNet's list of problems by name; empty if there is no list. Cells may be empty."""
     found: dict[str, _Listed] = {}
     if (path / _LIST).is_file():
         for where, row in file_rows(str(path / _LIST), "train", ("train",)):

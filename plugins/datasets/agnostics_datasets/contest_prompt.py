@@ -9,12 +9,12 @@ from random import Random
 from agnostics.types.task import Test
 
 HEADINGS, BOLD = 0.30, 0.35
-"""The shares of statements with Markdown headings and with bold titles; the rest are plain."""
+"""The fractions of statements with Markdown headings and with bold titles; the rest are plain."""
 
 
 @dataclass(frozen=True)
 class Style:
-    """How the sections of a statement are set: the line above each, with the title in its place, or nothing."""
+    """The format of a statement's sections: a template of the line above each, with the title, or no line."""
 
     name: str
     title: str
@@ -28,10 +28,9 @@ PLAIN_WITHOUT_SAMPLE = Style("plain without sample", "", samples=False)
 
 
 def drawn_style(problem: str, seed: int) -> Style:
-    """The style of a problem's statement: always the same for a seed.
+    """The style of a problem's statement, deterministic for a seed.
 
-    30 % have Markdown headings, 35 % bold titles, 35 % sections that simply follow each other, and half of these last
-    have no sample.
+    30 % have Markdown headings, 35 % bold titles, 35 % sections without titles, and half of these have no sample.
     """
     rng = Random(f"ag-codeforces-x/{seed}/{problem}")
     draw = rng.random()
@@ -44,7 +43,7 @@ def drawn_style(problem: str, seed: int) -> Style:
 
 @dataclass(frozen=True)
 class Sections:
-    """The parts of a statement; those that are empty are not shown. `samples` are tests that it gives away."""
+    """The parts of a statement; empty ones are left out. `samples` are tests that are shown in it."""
 
     problem: str
     input: str | None

@@ -16,14 +16,14 @@ from agnostics_datasets.records import complaining
 
 Cells = Mapping[str, str]
 NEEDED = ("id", "input", "output")
-COLUMNS = (*NEEDED, "statement", "split", "compare", "difficulty", "kind", "tags")
+COLUMNS = (*NEEDED, "statement", "split", "compare", "difficulty", "family", "tags")
 
 
 class Csv(Dataset):
-    """Tasks from a table with the columns `id`, `input`, `output`, and `statement` and others where they are needed.
+    """Tasks from a table with the columns `id`, `input`, `output`, and optionally `statement` and others.
 
-    A row is a test, and rows of one `id` that follow each other are the tests of one task; the first of them has what
-    the task has once. `compare` is a mode, `tags` are separated by spaces, and a row without `split` is for training.
+    A row is a test, and consecutive rows with the same `id` are the tests of one task; the first of them has the
+    fields of the task. `compare` is a mode, `tags` are separated by spaces, and a row without `split` is for training.
     """
 
     name: ClassVar[str] = "csv"
@@ -34,14 +34,14 @@ class Csv(Dataset):
     fields: ClassVar[Mapping[str, str]] = {
         "id": "id; rows of one id that follow each other are one task",
         "input, output": "a test",
-        "statement, difficulty, kind": "as they are",
+        "statement, difficulty, family": "as they are",
         "compare": "the mode of comparison",
         "tags": "tags, separated by spaces",
         "split": "the split",
     }
 
     def tasks(self, split: str, *, source: str | None = None, seed: int = 0) -> Iterator[Task]:
-        """The tasks of `split`, in the order of the file; see `Dataset.tasks`. None have to be of the split "test"."""
+        """The tasks of `split`, in the order of the file; see `Dataset.tasks`. The split "test" may be empty."""
         if source is None:
             raise UsageError("the data set 'csv' needs a file: name it, as in tasks.csv or csv:FILE")
         path = Path(source)
@@ -84,7 +84,7 @@ def _task(first: Cells, tests: Sequence[Cells]) -> Task:
         statement=first.get("statement", ""),
         tests=tuple(Test(input=cells["input"], output=cells["output"]) for cells in tests),
         compare=Comparison.model_validate({"mode": first.get("compare") or "tokens"}),
-        kind=first.get("kind") or None,
+        family=first.get("family") or None,
         tags=tuple(first.get("tags", "").split()),
         difficulty=first.get("difficulty") or None,
     )

@@ -1,4 +1,4 @@
-"""The `esolang-bench` adapter: EsoLang-Bench, 80 small problems for languages that models hardly know."""
+"""The `esolang-bench` adapter: EsoLang-Bench, 80 small problems for languages that are rare in training data."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ COMPARE = Comparison(mode="lines")
 class EsolangBench(Dataset):
     """The problems of EsoLang-Bench (Sharma and Chopra, 2026, arXiv 2603.09678) from its `esolang_benchmark.json`.
 
-    80 problems of 6 tests, 20 each easy, medium, hard and extra hard, under the MIT licence. It is a benchmark: every
-    task is of the split "test". The categories of a problem are its tags.
+    80 problems of 6 tests, 20 each easy, medium, hard and extra hard, under the MIT licence. As it is a
+    benchmark, every task is in the split "test". The categories of a problem are its tags.
 
-    Outputs are compared as `lines`. The benchmark strips white space from the end of both sides and compares what is
-    left, so spaces before and within count ("   spaces" is to be echoed), which `tokens` would pass over; the expected
-    outputs have one line and no newline, so that `lines` is that comparison. Its further leniency, any integer of the
-    output for an expected integer, is left out: the tasks ask for a plain integer with no text beside it.
+    Outputs are compared as `lines`. The benchmark strips trailing white space from both sides and compares the rest, so
+    leading and inner spaces count ("   spaces" must be echoed), which `tokens` would ignore; the expected outputs have
+    one line and no newline, so that `lines` is equivalent. Its further leniency, any integer in the output for an
+    expected integer, is not implemented: the tasks ask for a plain integer without other text.
     """
 
     name: ClassVar[str] = "esolang-bench"
@@ -51,7 +51,7 @@ class EsolangBench(Dataset):
 
 
 class _Problem(BaseModel):
-    """A problem as the file has it."""
+    """A problem in the format of the file."""
 
     id: Annotated[str, Field(min_length=1)]
     difficulty: Literal["easy", "medium", "hard", "extra_hard"]
@@ -65,7 +65,7 @@ class _Metadata(BaseModel):
 
 
 class _Benchmark(BaseModel):
-    """The file: categories name the ids of their problems."""
+    """The format of the file: categories list the ids of their problems."""
 
     metadata: _Metadata = _Metadata()
     problems: Annotated[list[_Problem], Field(min_length=1)]
@@ -88,7 +88,7 @@ def _read(path: Path) -> _Benchmark:
 
 
 def _place(keys: tuple[int | str, ...], data: object) -> str:
-    """Where in the file a complaint stands: a problem by its id, where it has one, then the keys within it."""
+    """The location of a validation error in the file: the problem's id, if it has one, and the keys within it."""
     if keys[:1] != ("problems",) or len(keys) < 2 or not isinstance(data, dict):
         return ".".join(map(str, keys)) or "the whole"
     problem = data["problems"][int(keys[1])]

@@ -15,19 +15,19 @@ from typing import IO, Any, cast
 from agnostics.types.errors import MissingRequirement, UsageError, describe
 
 Row = tuple[str, Any]
-"""Where a record stands, for complaints, and what stands there."""
+"""The location of a record, for error messages, and the record."""
 
 _CELL = 1 << 30
-"""The longest cell of a CSV file: a test may be long."""
+"""The maximum length of a CSV cell; tests can be long."""
 
 
 def file_rows(source: str, split: str, splits: Sequence[str]) -> Iterator[Row]:
-    """The records of `split` in `source`: a file, or a folder of them, as a repository of the hub has them.
+    """The records of `split` in `source`: a file, or a folder of files, laid out as a repository of the hub.
 
-    A file is of the split that its name begins with (`test2.jsonl`, `train-00000-of-00003.parquet`). Where it begins
-    with none it is of the first of `splits` if it is named itself, and of none in a folder. A file at a time is open,
-    and a record of it in memory, except that `.json` is one value and read whole. Raises UsageError, at once for what
-    is not there, with the line for what is malformed.
+    The split of a file is the one that its name begins with (`test2.jsonl`, `train-00000-of-00003.parquet`). Without
+    such a prefix, `source` itself belongs to the first of `splits`, and a file in a folder to none. One file is open
+    and one record in memory at a time, except that `.json` is one value and read whole. Raises UsageError, immediately
+    for a missing file, and with the line for a malformed record.
     """
     path = Path(source)
     if path.is_dir():
@@ -48,7 +48,7 @@ def _is_of_one_of(splits: Sequence[str]) -> Callable[[Path], bool]:
 
 
 def _in_order(path: Path) -> list[int | str]:
-    """`test2` comes before `test10`. Text and numbers alternate, so that like is compared with like."""
+    """A sort key with `test2` before `test10`. Text and numbers alternate, so that equal types are compared."""
     return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", path.name.partition(".")[0])]
 
 

@@ -1,4 +1,4 @@
-"""What the benchmarks share whose tests are written in the language itself: a program passes that exits with 0."""
+"""Tasks of benchmarks with tests in the language itself: a program passes if its exit status is 0."""
 
 from __future__ import annotations
 

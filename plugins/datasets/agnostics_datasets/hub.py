@@ -1,4 +1,4 @@
-"""Records of the Hugging Face hub, streamed: nothing is downloaded whole, and nothing is kept."""
+"""Streaming of records from the Hugging Face hub, without downloading whole files or caching them."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from agnostics_datasets.files import Row
 
 _PATIENCE_S = 10
 _AT_ONCE = 16
-"""How many records of a Parquet file are in memory together."""
+"""The number of records of a Parquet file that are read at a time."""
 _FORMATS = {".jsonl": "json", ".parquet": "parquet"}
 
 
 def hub_rows(hub: HubSource, split: str) -> Iterator[Row]:
     """The records of `split` at `hub`, as `datasets` streams them.
 
-    Raises MissingRequirement where `datasets` is not installed, UsageError where the hub has no such data set or gives
-    it to others only, AgnosticsError where the hub does not answer.
+    Raises MissingRequirement if `datasets` is not installed, UsageError if the data set does not exist or access to it
+    is denied, AgnosticsError if the hub does not respond.
     """
     try:
         from datasets import load_dataset
@@ -37,7 +37,7 @@ def hub_rows(hub: HubSource, split: str) -> Iterator[Row]:
 
 
 def _ask(hub: HubSource, endpoint: str, token: str | None) -> None:
-    """Ask for the revision once: the hub's own client would go on asking for half a minute, and say so each time."""
+    """Request the revision once: the hub's own client would retry for half a minute, with a message each time."""
     from http import HTTPStatus
     from urllib.error import HTTPError
     from urllib.request import Request, urlopen
@@ -60,12 +60,12 @@ def _stream(hub: HubSource, split: str, load_dataset: Any) -> Iterator[Row]:
     try:
         for number, record in enumerate(load_dataset(**_request(hub, split), streaming=True), start=1):
             yield f"{hub.repository}: {split}: row {number}", record
-    except Exception as error:  # of the network, the hub's client and each format's reader
+    except Exception as error:  # raised by the network, the hub's client or a format's reader
         raise AgnosticsError(f"{hub}: split {split!r} cannot be read: {describe(error)}") from error
 
 
 def _request(hub: HubSource, split: str) -> dict[str, Any]:
-    """What is asked of `load_dataset`: files by name where the repository holds a loading script, which is not run."""
+    """Arguments for `load_dataset`: file names if the repository has a loading script, which is not run."""
     part = {"columns": list(hub.columns), "batch_size": _AT_ONCE} if hub.columns else {}
     if not hub.files:
         place = {"path": hub.repository, "name": hub.configuration, "revision": hub.revision, "split": split}

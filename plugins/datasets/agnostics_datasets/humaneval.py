@@ -11,7 +11,7 @@ from agnostics_datasets.formatted_task import formatted_task
 from agnostics_datasets.records import Fields, Records
 
 STOP = ("\nclass", "\ndef", "\n#", "\nif", "\nprint")
-"""Where a completion ends: section 3.2 of the paper."""
+"""The stop sequences of a completion: section 3.2 of the paper."""
 _SECONDS = 3.0
 
 
@@ -27,8 +27,8 @@ class Problem(Fields):
 class HumanEval(Records[Problem]):
     """HumanEval (Chen et al. 2021, arXiv 2107.03374) from its `HumanEval.jsonl.gz`.
 
-    As its `execution.py` has it: the program is prompt, completion, tests and `check(entry_point)`, and passes where it
-    raises nothing within 3 seconds.
+    As in its `execution.py`, the program is prompt, completion, tests and `check(entry_point)`, and passes if it raises
+    nothing within 3 seconds.
     """
 
     name: ClassVar[str] = "humaneval"

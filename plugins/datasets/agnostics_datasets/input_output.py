@@ -1,4 +1,4 @@
-"""What APPS and TACO share: a problem in Python or for any language, with its tests as JSON in `input_output`."""
+"""The format of APPS and TACO: problems for Python or any language, with their tests as JSON in `input_output`."""
 
 from __future__ import annotations
 
@@ -7,34 +7,34 @@ from typing import Any
 
 from agnostics.types.task import Comparison, Test
 
-from agnostics_datasets.judging import judged_by
 from agnostics_datasets.records import Fields
+from agnostics_datasets.statement_rules import comparison_of
 
 
-class Asked(Fields):
-    """The fields that decide whether a problem is used."""
+class InputOutputProblem(Fields):
+    """The fields that determine whether a problem is usable."""
 
     question: str
     input_output: str | None = None
     starter_code: str | None = None
 
-    def judged(self) -> tuple[tuple[Test, ...], Comparison] | None:
-        """The tests, and how outputs are compared; None where the problem cannot be used.
+    def tests_and_comparison(self) -> tuple[tuple[Test, ...], Comparison] | None:
+        """The tests and the comparison of outputs; None if the problem is not usable.
 
-        That is one without tests, one whose tests call a function or that begins with code (both are Python), and one
-        that `judged_by` finds to have several right outputs. Raises ValueError where the tests are malformed.
+        That is a problem without tests, with tests that call a function, with starter code (both are Python), or with
+        several correct outputs according to `comparison_of`. Raises ValueError if the tests are malformed.
         """
-        compare = judged_by(self.question)
+        compare = comparison_of(self.question)
         if self.starter_code or compare is None or not (tests := tests_of(self.input_output)):
             return None
         return tests, compare
 
 
 def tests_of(text: str | None) -> tuple[Test, ...]:
-    """The tests in a field `input_output`; none where it is empty, or calls a function by name.
+    """The tests in a field `input_output`; none if it is empty, or calls a function by name.
 
-    An input or output is a text, or a list of its lines. Numbers stay as they are written: some have too many digits
-    for Python to read. Raises ValueError where it is malformed.
+    An input or output is a text, or a list of its lines. Numbers are kept as text: some have too many digits for
+    Python to parse. Raises ValueError if the field is malformed.
     """
     if not text or not text.strip():
         return ()

@@ -16,9 +16,9 @@ KEYS = ("split", *Task.model_fields)
 
 
 class JsonLines(Dataset):
-    """Tasks from `{"id", "statement", "tests": [{"input", "output"}]}` lines; the other fields of `Task` may be given.
+    """Tasks from `{"id", "statement", "tests": [{"input", "output"}]}` lines; the other fields of `Task` are optional.
 
-    A line says in `split` which split it belongs to: "train" where it says nothing. Blank lines are passed over.
+    `split` is the split of a line, "train" by default. Blank lines are skipped.
     """
 
     name: ClassVar[str] = "jsonl"
@@ -32,7 +32,7 @@ class JsonLines(Dataset):
     }
 
     def tasks(self, split: str, *, source: str | None = None, seed: int = 0) -> Iterator[Task]:
-        """The tasks of `split`, in the order of the file; see `Dataset.tasks`. None have to be of the split "test"."""
+        """The tasks of `split`, in the order of the file; see `Dataset.tasks`. The split "test" may be empty."""
         if source is None:
             raise UsageError("the data set 'jsonl' needs a file: name it, as in tasks.jsonl or jsonl:FILE")
         path = Path(source)
@@ -58,7 +58,7 @@ def _tasks(path: Path, split: str) -> Iterator[Task]:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines that are not blank, with their numbers from 1."""
+    """The non-blank lines, with their numbers from 1."""
     try:
         with path.open("rb") as file:
             yield from ((number, line) for number, line in enumerate(file, start=1) if line.strip())

@@ -11,13 +11,13 @@ from agnostics.types.task import Comparison, Task, Test
 from pydantic import AliasChoices, Field
 
 from agnostics_datasets.input_output import tests_of
-from agnostics_datasets.judging import judged_by
-from agnostics_datasets.packed import unpacked
+from agnostics_datasets.packed import unpack
 from agnostics_datasets.records import Fields, Records
+from agnostics_datasets.statement_rules import comparison_of
 
 
 class Problem(Fields):
-    """The fields of a problem that are read, as LiveCodeBench calls them, then as SandboxFusion's samples do."""
+    """The fields of a problem that are read, under the names of LiveCodeBench, and of SandboxFusion's samples."""
 
     question_id: str | int = Field(validation_alias=AliasChoices("question_id", "id"))
     question_content: str = Field(validation_alias=AliasChoices("question_content", "content"))
@@ -30,12 +30,12 @@ class Problem(Fields):
 class LiveCodeBench(Records[Problem]):
     """Ag-LiveCodeBench-X (the paper, section 4.2 and Appendix B), from `nuprl/Ag-LiveCodeBench-X`.
 
-    Local files may be LiveCodeBench's own (`test.jsonl` to `test5.jsonl` are release 5), of which the same problems
-    are kept: those whose private tests all go through standard input, 499 of 880. Tests are the private ones alone, as
-    in the paper. They are packed as a pickle, which is opened by `unpacked` and never run.
+    Local files can be LiveCodeBench's own (`test.jsonl` to `test5.jsonl` are release 5), of which the same problems are
+    kept: those whose private tests all use standard input, 499 of 880. Only the private tests are used, as in the
+    paper. They are stored as a pickle, which is decoded by `unpack` and never executed.
 
-    Outputs are compared as tokens, and as floats where the statement tolerates an error: LiveCodeBench has left out
-    what has several right outputs. It has no limits; the defaults hold. It is a benchmark: every task is of the split
+    Outputs are compared as tokens, and as floats if the statement tolerates an error: LiveCodeBench has no problems
+    with several correct outputs. It has no limits; the defaults apply. As it is a benchmark, every task is in the split
     "test". Neither repository states a licence for the statements, which belong to the sites that they are from.
     """
 
@@ -65,7 +65,7 @@ class LiveCodeBench(Records[Problem]):
             id=f"{self.name}/{record.question_id}",
             statement=record.question_content.strip(),
             tests=tests,
-            compare=judged_by(record.question_content) or Comparison(),
+            compare=comparison_of(record.question_content) or Comparison(),
             tags=(record.platform,) if record.platform else (),
             difficulty=record.difficulty,
         )
@@ -78,9 +78,9 @@ class _Case(Fields):
 
 
 def _tests(text: str) -> tuple[Test, ...]:
-    """The tests of a problem, packed or not; none where one of them calls a function."""
-    found = unpacked(text) if not text.lstrip().startswith("[") else text
-    if isinstance(found, dict):  # the form in which LiveCodeBench's grader gets them
+    """The tests of a problem, packed or not; none if one of them calls a function."""
+    found = unpack(text) if not text.lstrip().startswith("[") else text
+    if isinstance(found, dict):  # the format of LiveCodeBench's grader
         return tests_of(_text_of(found.get("input_output")))
     listed = json.loads(_text_of(found))
     if not isinstance(listed, list):

@@ -1,4 +1,4 @@
-"""The `mbpp` adapter: mostly basic problems in Python, with the asserts that they are to pass."""
+"""The `mbpp` adapter: mostly basic problems in Python, with the asserts that they must pass."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Problem(Fields):
 class Mbpp(Records[Problem]):
     """MBPP (Austin et al. 2021, arXiv 2108.07732) from its `mbpp.jsonl` or `sanitized-mbpp.json`.
 
-    The question is in the paper's words, without its examples: the program is the code block of an answer, and
-    passes where none of the asserts after it fails. The splits are MBPP's by id: 11 to 510 are "test", 511 to 600
+    The prompt is the paper's, without its examples: the program is the code block of a completion, and passes if none
+    of the asserts after it fails. The splits are MBPP's by id: 11 to 510 are "test", 511 to 600
     "validation" and 601 to 974 "train"; 1 to 10 are the examples.
     """
 
@@ -53,7 +53,7 @@ class Mbpp(Records[Problem]):
     record = Problem
 
     def belongs(self, record: Problem, split: str) -> bool:
-        """The split that MBPP has a problem in, by its id."""
+        """The split of a problem, by its id."""
         ids = {"test": range(11, 511), "validation": range(511, 601), "train": range(601, 975)}
         return record.task_id in ids[split]
 

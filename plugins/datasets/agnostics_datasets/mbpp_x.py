@@ -26,9 +26,9 @@ class MbppX(Records[Problem]):
     """Ag-MBPP-X (the paper, sections 3.1 and Appendix B), from `nuprl/mbpp-agnostic-translation`, all of it.
 
     The splits are MBPP's, by its task ids: 11 to 510 are the split "test", 511 to 600 "validation", 601 to 974 and the
-    few-shot examples 1 to 10 "train", as the paper trains on both. The first test is shown as a sample where there are
-    more. A model wrote the statements and their tests, and nobody ran them: a problem without tests, or with two that
-    want different outputs for one input, is left out. No licence is stated; MBPP is CC-BY-4.0.
+    few-shot examples 1 to 10 "train", as the paper trains on both. The first test is shown as a sample if there are
+    more. A model wrote the statements and their tests, which were not verified: a problem without tests, or with two
+    that expect different outputs for one input, is left out. No licence is stated; MBPP is CC-BY-4.0.
     """
 
     name: ClassVar[str] = "ag-mbpp-x"
@@ -48,7 +48,7 @@ class MbppX(Records[Problem]):
     record = Problem
 
     def belongs(self, record: Problem, split: str) -> bool:
-        """The split that MBPP has a problem in, by its id."""
+        """The split of a problem, by its id."""
         number = record.original_task_id
         return split == ("test" if 11 <= number <= 510 else "validation" if 511 <= number <= 600 else "train")
 
@@ -66,6 +66,6 @@ class MbppX(Records[Problem]):
 
 
 def _contradict_each_other(tests: list[Test]) -> bool:
-    """Whether two tests have one input and different outputs, as tokens."""
+    """Whether two tests have the same input and different outputs, as tokens."""
     outputs: dict[str, list[str]] = {}
     return any(outputs.setdefault(test.input.strip(), test.output.split()) != test.output.split() for test in tests)

@@ -1,4 +1,4 @@
-"""The `mceval` adapter: functions in many languages, each written for its own."""
+"""The `mceval` adapter: functions in many languages, with problems written for each language."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ LANGUAGES = {
     "R": "r",
     "Tcl": "tcl",
 }
-"""By the beginning of a problem's id, the languages whose programs are a code block and the tests, and no more."""
+"""The languages whose programs are only a code block and the tests, by the prefix of a problem's id."""
 _IMPORTS = {
     "julia": r"^(?:using|import) [A-Z].*$",
     "pl": r"^use .*$",
     "python": r"^(?:import \w|from \S+ import ).*$",
     "r": r"^library\(.*$",
 }
-"""A line of a prompt that imports something, and is not prose of a comment."""
+"""An import statement in a prompt, not the prose of a comment."""
 _NO_FAILURE = r"\A(?!(?s:.*)failed)"
 _SECONDS = 15.0
 
@@ -46,11 +46,11 @@ class Problem(Fields):
 class McEval(Records[Problem]):
     """McEval (Chai et al. 2024, arXiv 2406.07436), its generation tasks, from a file of one language (`Lua.jsonl`).
 
-    The program is the code block of an answer, between the imports of McEval's prompt and its tests, and passes where
-    it ends with exit status 0 within 15 seconds. In Fortran the tests are a main program that the answer's functions
-    end, and it must not print that they failed (`excute.py` of its repository). McEval itself also mends answers by
-    patterns for each language (it looks for the function outside of blocks and removes the model's own tests), which
-    is not done here.
+    The program is the code block of a completion, between the imports of McEval's prompt and its tests, and passes if
+    it ends with exit status 0 within 15 seconds. In Fortran the tests are a main program, followed by the functions of
+    the completion, and it must not print that they failed (`excute.py` of its repository). McEval itself also repairs
+    completions by patterns for each language (it looks for the function outside of blocks and removes the model's own
+    tests), which is not done here.
     """
 
     name: ClassVar[str] = "mceval"

@@ -18,7 +18,7 @@ _LANGUAGES = {
     "rkt": "racket-multipl-e",
     "scala": "scala-multipl-e",
 }
-"""Languages of this distribution, which are run as MultiPL-E runs them and have what its tests need: LuaUnit, say."""
+"""Languages of this distribution, which run as in MultiPL-E and include the requirements of its tests, as LuaUnit."""
 _SECONDS = {"lua": 5.0, "r": 5.0, "jl": 5.0, "swift": 5.0}
 _SECONDS_ELSE = 15.0
 _NOTHING, _NO_ERROR = r"\A\Z", r"\A(?!(?s:.*)ERROR)"
@@ -28,7 +28,7 @@ _PRINTED = {
     "rkt": {"stderr": _NOTHING},
     "scala": {"stderr": _NOTHING},
 }
-"""What has to be found in what a program printed, where the exit status does not tell failed tests (`eval_*.py`)."""
+"""Patterns that the output must match, for languages whose exit status does not show failed tests (`eval_*.py`)."""
 
 
 class Problem(Fields):
@@ -44,9 +44,9 @@ class Problem(Fields):
 class MultiplE(Records[Problem]):
     """MultiPL-E (Cassano et al. 2023, arXiv 2208.08227) from a file of its problems in one language.
 
-    As it evaluates (`evaluation/src/main.py` of its repository): the model goes on from the prompt, the completion is
-    cut at the first stop token, and the program is prompt, completion, a new line and the tests. It passes where it
-    ends with exit status 0 in time and, in some languages, has printed what it should. Its licence forbids training.
+    As in `evaluation/src/main.py` of its repository, the model continues the prompt, the completion is truncated at the
+    first stop token, and the program is prompt, completion, a newline and the tests. It passes if it ends with exit
+    status 0 in time and, in some languages, its output matches a pattern. The licence forbids training.
     """
 
     name: ClassVar[str] = "multipl-e"

@@ -1,4 +1,4 @@
-"""Tests as LiveCodeBench packs them: base64 of zlib of a pickle, which must be opened without running it."""
+"""Decoder of LiveCodeBench's packed tests: base64 of zlib of a pickle, which must not be executed."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from io import BytesIO
 from typing import Any, NoReturn
 
 MOST_BYTES = 1 << 29
-"""How large the packed tests of a problem may become: those of 499 problems are 8 GB together."""
+"""The maximum size of a problem's decoded tests; those of 499 problems are 8 GB together."""
 _OPCODES = """
     PROTO FRAME STOP MARK MEMOIZE BINPUT BINGET NONE NEWTRUE NEWFALSE BININT BININT1 BININT2 LONG1 BINFLOAT
     BINUNICODE SHORT_BINUNICODE BINUNICODE8 EMPTY_LIST APPEND APPENDS EMPTY_DICT SETITEM SETITEMS
 """
 _PLAIN = frozenset(_OPCODES.split())
-"""What a pickle of str, int, float, bool, None, lists and dicts says, and nothing that names, calls or reserves."""
+"""The opcodes of a pickle of str, int, float, bool, None, lists and dicts: no imports, calls or preallocation."""
 
 
-def unpacked(text: str) -> Any:
-    """The plain data that `text` holds. Raises ValueError for anything else, and for more than `MOST_BYTES` of it."""
+def unpack(text: str) -> Any:
+    """The plain data that `text` encodes. Raises ValueError for anything else, and for more than `MOST_BYTES`."""
     try:
         return _loaded(_inflated(base64.b64decode(text, validate=True)))
     except (ValueError, zlib.error, pickle.UnpicklingError, EOFError, IndexError, KeyError, TypeError) as error:
@@ -28,13 +28,13 @@ def unpacked(text: str) -> Any:
 
 
 def _inflated(data: bytes) -> bytes:
-    opening = zlib.decompressobj()
-    whole = opening.decompress(data, MOST_BYTES)
-    if opening.unconsumed_tail:
+    decompressor = zlib.decompressobj()
+    inflated = decompressor.decompress(data, MOST_BYTES)
+    if decompressor.unconsumed_tail:
         raise ValueError(f"larger than {MOST_BYTES} bytes")
-    if not opening.eof:
-        raise ValueError("cut off")
-    return whole
+    if not decompressor.eof:
+        raise ValueError("truncated")
+    return inflated
 
 
 def _loaded(data: bytes) -> Any:
@@ -44,7 +44,7 @@ def _loaded(data: bytes) -> Any:
 
 
 class _Unpickler(pickle.Unpickler):
-    """The second wall: it imports nothing."""
+    """A second line of defence: an unpickler without imports."""
 
     def find_class(self, module: str, name: str) -> NoReturn:
         raise pickle.UnpicklingError(f"{module}.{name} is not plain data")

@@ -1,4 +1,4 @@
-"""What the adapters of published data sets share: records come in one at a time, are checked, and become tasks."""
+"""Base of the adapters of published data sets: records are streamed, validated, and converted into tasks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from agnostics_datasets.hub import hub_rows
 
 
 class Fields(BaseModel):
-    """The fields of a record that are read. What checks them is built when the first record comes."""
+    """The fields of a record that are read. The validator is built for the first record."""
 
     model_config = ConfigDict(defer_build=True)  # every `agn` command imports every adapter
 
@@ -26,15 +26,15 @@ R = TypeVar("R", bound=Fields)
 
 
 class Records(Dataset, Generic[R]):
-    """A data set of records, from its place on the hub or from local files in the same format.
+    """A data set of records, from the hub or from local files in the same format.
 
-    Memory does not grow with the number of records. A subclass says what a record is, and what task it becomes.
+    Memory is constant in the number of records. A subclass defines the record, and its conversion into a task.
     """
 
     record: type[R]
     """The fields that are read, with their types."""
     stored: ClassVar[str | None] = None
-    """The one split that the source has, where the adapter divides it itself."""
+    """The only split of the source, if the adapter divides it itself."""
 
     def tasks(self, split: str, *, source: str | None = None, seed: int = 0) -> Iterator[Task]:
         """The tasks of `split`, in the source's order; see `Dataset.tasks`."""
@@ -43,7 +43,7 @@ class Records(Dataset, Generic[R]):
         return self._tasks(self.rows(self.stored or split, source), split, seed)
 
     def rows(self, split: str, source: str | None) -> Iterator[Row]:
-        """The records of a split of the source, with their places."""
+        """The records of a split of the source, with their locations."""
         if source is not None:
             return file_rows(source, split, (self.stored,) if self.stored else self.splits)
         if self.hub is None:
@@ -51,14 +51,14 @@ class Records(Dataset, Generic[R]):
         return hub_rows(self.hub, split)
 
     def belongs(self, record: R, split: str) -> bool:
-        """Whether a record of the source is of `split`, where the adapter divides them."""
+        """Whether a record of the source is in `split`, if the adapter divides them."""
         return True
 
     @abstractmethod
     def task(self, record: R, number: int, split: str, seed: int) -> Task | None:
-        """The task of a record, the `number`th of the source's split from 0; None where it cannot be used.
+        """The task of a record, the `number`th of the source's split from 0; None if it is not usable.
 
-        Raises ValueError where the record contradicts itself.
+        Raises ValueError if the record is inconsistent.
         """
 
     def _tasks(self, rows: Iterator[Row], split: str, seed: int) -> Iterator[Task]:
@@ -72,7 +72,7 @@ class Records(Dataset, Generic[R]):
 
 @contextmanager
 def complaining(where: str) -> Iterator[None]:
-    """Turn what is wrong with the record at `where` into a UsageError that says so."""
+    """Convert a validation error of the record at `where` into a UsageError."""
     try:
         yield
     except (ValueError, RecursionError) as error:  # ValidationError is a ValueError

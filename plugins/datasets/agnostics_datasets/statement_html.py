@@ -1,4 +1,4 @@
-"""Statements of contest sites as web pages: their text, and the samples in it."""
+"""Extraction of the text and the samples from HTML statements of contest sites."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ _BREAK = re.compile(r"<br\s*/?>\n?", re.IGNORECASE)
 
 
 class Page(HTMLParser):
-    """A statement. A sample is what stands preformatted below a heading such as "Sample Input 1", and the same for its
-    output.
-    """
+    """Parser of a statement. A sample is the preformatted text below a heading such as "Sample Input 1"."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -34,12 +32,12 @@ class Page(HTMLParser):
 
     @property
     def samples(self) -> tuple[Test, ...]:
-        """The samples, in their order."""
+        """The samples, in order."""
         return tuple(self._samples)
 
     @property
     def statement(self) -> str:
-        """The text before the last sample: of what it is tested on, a statement gives away all but one."""
+        """The text before the last sample, so that one of the tests is hidden."""
         return _tidy("".join(self._text[: self._cut]))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:

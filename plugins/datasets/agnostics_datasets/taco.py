@@ -9,13 +9,13 @@ from typing import ClassVar
 from agnostics.types.dataset import HubSource
 from agnostics.types.task import LimitOverrides, Task
 
-from agnostics_datasets.input_output import Asked
+from agnostics_datasets.input_output import InputOutputProblem
 from agnostics_datasets.records import Records
 
 _MIB = {"k": 1 / 1024, "m": 1.0, "g": 1024.0}
 
 
-class Problem(Asked):
+class Problem(InputOutputProblem):
     """The fields of a problem that are read."""
 
     difficulty: str | None = None
@@ -29,9 +29,9 @@ class Problem(Asked):
 class Taco(Records[Problem]):
     """TACO (Li et al., 2023, arXiv 2312.14852), from `BAAI/TACO` or files with its columns.
 
-    `Asked.judged` says which are left out; TACO says nothing of special judges. A problem has no id of its own; its
-    place in the split is its id. Limits are taken from texts such as "2.0 seconds" and "256.0 megabytes", the longest
-    where there are several. Apache-2.0; the statements belong to the sites that they are from.
+    `InputOutputProblem.tests_and_comparison` defines the exclusions; TACO has no field for special checkers. A problem
+    has no id; its index in the split is its id. Limits are parsed from texts such as "2.0 seconds" and "256.0
+    megabytes", the largest if there are several. Apache-2.0; the statements belong to the sites that they are from.
     """
 
     name: ClassVar[str] = "taco"
@@ -58,7 +58,7 @@ class Taco(Records[Problem]):
 
     def task(self, record: Problem, number: int, split: str, seed: int) -> Task | None:
         """The task of a problem; see `Records.task`."""
-        if (found := record.judged()) is None:
+        if (found := record.tests_and_comparison()) is None:
             return None
         tests, compare = found
         return Task(
@@ -84,5 +84,5 @@ def _mebibytes(text: str | None) -> int | None:
 
 
 def _tags(text: str | None) -> tuple[str, ...]:
-    """The tags of a text such as "['Greedy', 'Sorting']", which is Python and not JSON."""
+    """The tags in a text such as "['Greedy', 'Sorting']", which is a Python literal."""
     return tuple(re.findall(r"""['"](.+?)['"]\s*[,\]]""", text or ""))

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from agnostics.analysis.advice.faults import Fault
 from agnostics.analysis.advice.sentences import FEWEST, MOST
+from agnostics.types.failed_program import FailedProgram
 
 BYTES_PER_TOKEN = 3
 """A low estimate: most tokenizers make about four of English, and three or more of code."""
@@ -53,7 +53,7 @@ class Brief:
 
     language: str
     prompt: str
-    faults: Sequence[Fault]
+    faults: Sequence[FailedProgram]
     context: int
 
     @property
@@ -84,7 +84,7 @@ class Brief:
         return len(self.batches) + (len(self.batches) > 1)
 
     @property
-    def shown(self) -> Sequence[Fault]:
+    def shown(self) -> Sequence[FailedProgram]:
         """The programs that are in the batches."""
         return self.faults[: sum(map(len, self.batches))]
 

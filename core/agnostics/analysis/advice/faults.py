@@ -1,82 +1,23 @@
-"""Faulty programs, and a choice of them that shows as many different faults as it can."""
+"""A choice of failed programs that shows as many different faults as it can."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
 
-from agnostics.types.verification import Difference, TestResult, Verdict, Verification
+from agnostics.types.failed_program import FAILED_VERDICTS, FailedProgram
+from agnostics.types.verification import Verdict
 
 T = TypeVar("T")
 
-FAULTY = (
-    Verdict.COMPILE_ERROR,
-    Verdict.MEMORY_LIMIT,
-    Verdict.OUTPUT_LIMIT,
-    Verdict.TIME_LIMIT,
-    Verdict.RUNTIME_ERROR,
-    Verdict.WRONG_ANSWER,
-)
-"""The verdicts of programs that ran, or should have, and were wrong."""
 
-_DETAIL = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|`[^`\n]*`|\d+")
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """A program that was judged wrong: what the compiler or the run said, and where its output first went wrong."""
-
-    program: str
-    verdict: Verdict
-    message: str = ""
-    difference: Difference | None = None
-
-    @property
-    def shape(self) -> str:
-        """The line of the message that tells most, without names and numbers: equal for equal mistakes."""
-        return _DETAIL.sub("…", telling_line(self.message))[:200]
-
-
-def fault_in(verification: Verification) -> Fault | None:
-    """What was wrong with the program of `verification`; None where there is no program, or nothing against it."""
-    verdict, program = verification.verdict, verification.program
-    if program is None or verdict not in FAULTY:
-        return None
-    if verdict is Verdict.COMPILE_ERROR:
-        return Fault(program, verdict, verification.compile.message if verification.compile else "")
-    test = next((test for test in verification.tests if test.verdict is verdict), TestResult(verdict))
-    return Fault(program, verdict, run_message(test.stderr, test.exit_code, test.signal), test.difference)
-
-
-def telling_line(message: str) -> str:
-    """The line of a compiler's or a run's message that tells most: the first with an error, else the first.
-
-    With the next where it ends in a colon and that is no quotation: what was wrong is said there.
-    """
-    lines = [line.strip() for line in message.splitlines() if line.strip()]
-    place = next((place for place, line in enumerate(lines) if "error" in line.lower()), 0)
-    first, second = [*lines[place : place + 2], "", ""][:2]
-    return f"{first} {second}" if first.endswith(":") and second and second[0] not in "\"'`" else first
-
-
-def run_message(stderr: str, exit_code: int | None, signal: int | None) -> str:
-    """What a run said, or how it ended where it failed without a word."""
-    if stderr.strip():
-        return stderr
-    if signal:
-        return f"ended by signal {signal}"
-    return f"exit status {exit_code}" if exit_code else ""
-
-
-def choose(faults: Iterable[Fault], count: int) -> list[Fault]:
+def choose(faults: Iterable[FailedProgram], count: int) -> list[FailedProgram]:
     """At most `count` of `faults`, no program twice: verdicts in turn, and in each the shapes of messages in turn.
 
     The commonest shapes come first, and of each shape the first programs. The same faults give the same choice.
     """
-    by_verdict: dict[Verdict, dict[str, list[Fault]]] = {verdict: {} for verdict in FAULTY}
+    by_verdict: dict[Verdict, dict[str, list[FailedProgram]]] = {verdict: {} for verdict in FAILED_VERDICTS}
     programs = set[str]()
     for fault in faults:
         if fault.program not in programs:

@@ -85,8 +85,8 @@ class _Text:
 
 def _asked(task: Task) -> object:
     """What tells one task from another: not the words, where its kind and parameters are known."""
-    if task.kind and task.parameters:
-        return task.kind, tuple(sorted(task.parameters.items()))
+    if task.family and task.parameters:
+        return task.family, tuple(sorted(task.parameters.items()))
     return " ".join(task.statement.split())
 
 

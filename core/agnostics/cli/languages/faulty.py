@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
-from agnostics.analysis.advice.faults import Fault, fault_in
 from agnostics.cli.libraries import settle_libraries
 from agnostics.cli.output import words
 from agnostics.plugins.manager import PluginManager
 from agnostics.types.errors import MissingRequirement, UsageError
+from agnostics.types.failed_program import FailedProgram, failed_program_of
 from agnostics.types.language import Language
 from agnostics.types.task import Task
 
@@ -36,7 +36,7 @@ class Source:
         if (self.sample is None) != (self.dataset is None):
             raise UsageError("--sample and --dataset go together: a model, and the tasks that it is to attempt")
 
-    def faults(self, language: Language, plugins: PluginManager) -> list[Fault]:
+    def faults(self, language: Language, plugins: PluginManager) -> list[FailedProgram]:
         """The faulty programs in `language`. Raises UsageError where there are none."""
         found = _stored(self.run, self.store, language) if self.run else self._sampled(language, plugins)
         if not found:
@@ -44,7 +44,7 @@ class Source:
             raise UsageError(f"{where}: no faulty program in {language.name}; name another run, or sample more --tasks")
         return found
 
-    def _sampled(self, language: Language, plugins: PluginManager) -> list[Fault]:
+    def _sampled(self, language: Language, plugins: PluginManager) -> list[FailedProgram]:
         """What is wrong with the model's answers to some training tasks."""
         tasks = self._training_tasks(plugins)
         settle_libraries()
@@ -62,7 +62,7 @@ class Source:
             )
         return list(islice(adapter.tasks("train", source=source), self.tasks))
 
-    def _attempts(self, language: Language, tasks: list[Task], plugins: PluginManager) -> list[Fault]:
+    def _attempts(self, language: Language, tasks: list[Task], plugins: PluginManager) -> list[FailedProgram]:
         from agnostics.inference.engine import EngineSettings, SamplingParams, open_engine
         from agnostics.models.loading import context_length, load_tokenizer, stop_ids
         from agnostics.models.resolve import resolve_model
@@ -84,18 +84,19 @@ class Source:
             open_collector(engine, tokenizer, language, verifier) as collector,
         ):
             batch = collector.collect(prompts, SAMPLES, SamplingParams(TEMPERATURE, max_tokens), "advise")
-        return [fault for rollout in batch.rollouts if (fault := fault_in(rollout.verified))]
+        return [fault for rollout in batch.rollouts if (fault := failed_program_of(rollout.verified))]
 
 
-def _stored(run: str, store: str | None, language: Language) -> list[Fault]:
+def _stored(run: str, store: str | None, language: Language) -> list[FailedProgram]:
     from agnostics.store.database import default_url, reading
-    from agnostics.store.queries.runs import faulty_programs, find_run, run_line
+    from agnostics.store.queries.failed_programs import distinct_failed_programs
+    from agnostics.store.queries.runs import find_run, run_summary
     from agnostics.store.store import Store
 
     with Store.open(store or default_url(), create=False) as opened, reading(opened.engine) as connection:
-        line = run_line(connection, find_run(connection, run))
+        line = run_summary(connection, find_run(connection, run))
         if line.language != language.name:
             raise UsageError(
                 f"run {line.run} is in {line.language}, not in {language.name}; agn results list shows all"
             )
-        return faulty_programs(connection, line.run)
+        return distinct_failed_programs(connection, line.run)

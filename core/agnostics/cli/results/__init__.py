@@ -1,4 +1,4 @@
-"""`agn results`: which runs there are, how they went, what they wrote, and a person's own questions in SQL."""
+"""`agn results`: list, show and compare runs, inspect their programs, and query the database in SQL."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from agnostics.store.filters import RunFilter
-    from agnostics.store.queries.runs import RunLine
+    from agnostics.store.queries.runs import RunSummary
 
 MOST_ROWS = 1000
 
@@ -38,7 +38,7 @@ MOST_ROWS = 1000
 @json_option
 @click.pass_context
 def command(context: click.Context, store: str | None, as_json: bool) -> None:
-    """Ask the results database: list runs, show or compare them, look into what they wrote, or query it in SQL."""
+    """Query the results database: list, show and compare runs, inspect their programs, or run SQL."""
     context.default_map = {name: {"store": store, "as_json": as_json} for name in command.commands}
     if context.invoked_subcommand is None:
         context.invoke(list_command, store=store, as_json=as_json)
@@ -48,12 +48,12 @@ def command(context: click.Context, store: str | None, as_json: bool) -> None:
 @run_options
 @store_option
 @json_option
-def list_command(wanted: RunFilter, store: str | None, as_json: bool) -> None:
+def list_command(run_filter: RunFilter, store: str | None, as_json: bool) -> None:
     """The runs, newest first."""
     from agnostics.store.queries.runs import list_runs
 
     with reading(store) as connection:
-        runs = list_runs(connection, wanted)
+        runs = list_runs(connection, run_filter)
     if as_json:
         print_json([run.as_dict() for run in runs])
         return
@@ -66,7 +66,7 @@ def list_command(wanted: RunFilter, store: str | None, as_json: bool) -> None:
 @store_option
 @json_option
 def show(run: str, store: str | None, as_json: bool) -> None:
-    """How RUN went: pass@1, verdicts, the curve of training, what was hard. RUN is an id, its beginning, or `last`."""
+    """Summarize RUN: pass@1, verdicts, training curve, hardest tasks. RUN is an id, its beginning, or `last`."""
     from agnostics.cli.report import print_report, report_of
 
     with reading(store) as connection:
@@ -80,22 +80,22 @@ def show(run: str, store: str | None, as_json: bool) -> None:
 @command.command()
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("plots"), show_default=True, help="A folder.")
-@click.option("--format", "kind", type=click.Choice(["png", "svg", "both"]), default="both", show_default=True)
+@click.option("--format", "format_", type=click.Choice(["png", "svg", "both"]), default="both", show_default=True)
 @store_option
 @json_option
-def plot(runs: tuple[str, ...], out: Path, kind: str, store: str | None, as_json: bool) -> None:
-    """Draw the curves of each RUN, and all of them side by side; prints the files that it writes."""
+def plot(runs: tuple[str, ...], out: Path, format_: str, store: str | None, as_json: bool) -> None:
+    """Plot the curves of each RUN, and all of them side by side; prints the paths of the files."""
     from agnostics.analysis.curves import curves_of
     from agnostics.store.queries.runs import find_run
 
     with reading(store) as connection:
-        found = dict.fromkeys(find_run(connection, run) for run in runs)
-        curves = [curves_of(connection, run) for run in found]
+        ids = dict.fromkeys(find_run(connection, run) for run in runs)
+        curves = [curves_of(connection, run) for run in ids]
     try:
         from agnostics.analysis.plots import draw
     except ModuleNotFoundError as error:
         raise MissingRequirement(f"{error.name} is not installed; run: pip install 'agnostics[plot]'") from error
-    paths = draw(curves, out, ["png", "svg"] if kind == "both" else [kind])
+    paths = draw(curves, out, ["png", "svg"] if format_ == "both" else [format_])
     if as_json:
         print_json([str(path) for path in paths])
         return
@@ -106,23 +106,29 @@ def plot(runs: tuple[str, ...], out: Path, kind: str, store: str | None, as_json
 @click.argument("sql")
 @store_option
 @json_option
-@click.option("--seconds", type=click.FloatRange(min=0, min_open=True), default=30.0, show_default=True)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    default=30.0,
+    show_default=True,
+    help="The time limit of the query.",
+)
 def query(sql: str, store: str | None, as_json: bool, seconds: float) -> None:
-    """Ask in SQL, reading only. With --json, one object per row and line.
+    """Run a read-only SQL query. With --json, one object per row and line.
 
-    The tables and views are described in docs/results-database.md.
+    The tables and views are documented in docs/results-database.md.
     """
     from agnostics.store.database import default_url, parse_url
-    from agnostics.store.readonly import ask
     from agnostics.store.store import Store
+    from agnostics.store.user_sql import run_sql
 
     url = store or default_url()
     Store.open(url, create=False).close()
-    with ask(parse_url(url), sql, seconds=seconds) as answer:
+    with run_sql(parse_url(url), sql, seconds=seconds) as result:
         if as_json:
-            _print_lines(answer.columns, answer.rows)
+            _print_lines(result.columns, result.rows)
         else:
-            _print_rows(answer.columns, answer.rows)
+            _print_rows(result.columns, result.rows)
 
 
 READING = (serve, diff, programs, program, export, suspicious, solved, failures, themes, find_themes)
@@ -131,19 +137,19 @@ for subcommand in (*READING, prune, backup):
 
 
 def _print_lines(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
-    from agnostics.store.records import clean
+    from agnostics.store.records import sanitize
 
     for row in rows:
-        print_json(clean(dict(zip(columns, row, strict=True))))
+        print_json(sanitize(dict(zip(columns, row, strict=True))))
 
 
 def _print_rows(columns: Iterable[str], rows: Iterator[Any]) -> None:
     print_table([*columns], list(itertools.islice(rows, MOST_ROWS)))
     if next(rows, None) is not None:
-        words.print(f"only the first {MOST_ROWS} rows are shown; --json prints them all")
+        words.print(f"only the first {MOST_ROWS} rows are shown; --json prints all")
 
 
-def _line(run: RunLine) -> list[Any]:
+def _line(run: RunSummary) -> list[Any]:
     passed = " → ".join(f"{rate:.2f}" for rate in run.pass_at_1.values())
     started = f"{run.started_at:%Y-%m-%d %H:%M}"
     return [run.run, started, run.status, run.language, run.model, run.dataset, run.steps, run.completions, passed]

@@ -1,4 +1,4 @@
-"""`agn results backup`: a copy of the results database, while others write."""
+"""`agn results backup`: a consistent copy of the results database."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from agnostics.cli.results.reading import store_option
 @store_option
 @json_option
 def backup(file: Path, store: str | None, as_json: bool) -> None:
-    """Copy the database as it is now into FILE, a new SQLite file; runs may go on writing.
+    """Copy the database into FILE, a new SQLite file; runs may write meanwhile.
 
-    What a Postgres server has becomes an SQLite file too; every command reads it with --store FILE.
+    A Postgres database becomes an SQLite file too, which every command reads with --store FILE.
     """
     from agnostics.store.backup import back_up
     from agnostics.store.database import default_url

@@ -1,4 +1,4 @@
-"""`agn results diff`: what differs between two runs."""
+"""`agn results diff`: the differences between two runs."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agnostics.cli.output import json_option, plain, print_json, print_table
+from agnostics.cli.results.counting import counted
 from agnostics.cli.results.reading import reading, store_option
 
 if TYPE_CHECKING:
     from agnostics.evaluate.comparison import Both, Comparison, Measure
-    from agnostics.store.queries.runs import Score
+    from agnostics.store.queries.runs import EvalScore
 
 _WHEN = {
     "eval_before": "before training",
     "train": "in training",
     "eval_during": "during training",
-    "eval_after": "in the end",
-    "eval": "in the end",
+    "eval_after": "at the end",
+    "eval": "at the end",
 }
 
 _WIDEST = 60
@@ -28,13 +29,20 @@ _WIDEST = 60
 @click.command()
 @click.argument("one", metavar="RUN")
 @click.argument("other", metavar="RUN")
-@click.option("-n", "count", default=10, show_default=True, type=click.IntRange(min=0), help="Tasks won and lost.")
+@click.option(
+    "-n",
+    "count",
+    default=10,
+    show_default=True,
+    type=click.IntRange(min=0),
+    help="The number of tasks won and lost to list.",
+)
 @store_option
 @json_option
 def diff(one: str, other: str, count: int, store: str | None, as_json: bool) -> None:
-    """What differs between two runs: settings, pass@1, tasks won and lost, verdicts, and the curves at equal steps.
+    """Compare two runs: settings, pass@1, tasks won and lost, verdicts, and the curves at equal steps.
 
-    Both are trainings or evaluations; an evaluation is held against the end of a training.
+    Each is a training run or an evaluation; an evaluation is compared with the final evaluation of a training run.
     """
     from agnostics.evaluate.comparison import comparison_of
     from agnostics.store.queries.runs import find_run
@@ -89,21 +97,19 @@ def _measured(measure: Measure) -> list[Any]:
     return [when, *map(_rate, measure.scores), f"{change.mean:+.3f}", interval, f"{change.p:.2g}", change.tasks]
 
 
-def _rate(score: Score) -> str:
+def _rate(score: EvalScore) -> str:
     low, high = score.interval
     return f"{score.pass_at_1:.3f} ({low:.3f} to {high:.3f})"
 
 
 def _print_tasks(measure: Measure, count: int) -> None:
-    of, baseline = measure.difference.run, measure.difference.baseline
+    run, baseline = measure.difference.run, measure.difference.baseline
     when = _WHEN[measure.scores[0].phase]
-    for solver, loser, tasks in ((of, baseline, measure.won), (baseline, of, measure.lost)):
+    for solver, loser, tasks in ((run, baseline, measure.won), (baseline, run, measure.lost)):
         if tasks:
             more = f" and {len(tasks) - count} more" if len(tasks) > count else ""
-            told = (
-                f"{len(tasks)} task{'s' if len(tasks) > 1 else ''} that {solver} solves {when} and {loser} does not: "
-            )
-            click.echo(plain(f"{told}{', '.join(tasks[:count])}{more}"))
+            solved = f"{counted(len(tasks), 'task')} that {solver} solves {when} and {loser} does not"
+            click.echo(plain(f"{solved}: {', '.join(tasks[:count])}{more}"))
 
 
 def _changed(both: Both) -> Sequence[str]:

@@ -1,4 +1,4 @@
-"""`agn results export`: verifications as a file for other programs."""
+"""`agn results export`: verifications as JSON Lines, CSV or Parquet."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _FORMATS = ("jsonl", "csv", "parquet")
 @click.command()
 @click.argument("run", required=False)
 @verification_options
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="A file; its ending says the format.")
-@click.option("--format", "form", type=click.Choice(_FORMATS), help="The format on stdout; jsonl by default.")
-@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="The output file; its suffix selects the format.")
+@click.option("--format", "format_", type=click.Choice(_FORMATS), help="The format on stdout; jsonl by default.")
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @store_option
 def export(
-    run: str | None, wanted: dict[str, Any], output: Path | None, form: str | None, force: bool, store: str | None
+    run: str | None, filters: dict[str, Any], output: Path | None, format_: str | None, force: bool, store: str | None
 ) -> None:
-    """Write verifications as JSON Lines, CSV or Parquet: those of RUN, or of every run.
+    """Export the verifications of RUN, or of every run, as JSON Lines, CSV or Parquet.
 
     The columns are those of the view `verifications`. RUN may name one phase of a run, as in last:eval_after.
     """
@@ -36,13 +36,13 @@ def export(
 
     if output:
         writable(output, force, [f".{name}" for name in _FORMATS])
-        if form and output.suffix != f".{form}":
-            raise UsageError(f"{output}: name a file that ends in .{form}, or leave out --format")
-    elif form == "parquet" and sys.stdout.isatty():
-        raise UsageError("--format: Parquet is nothing to read; name a file with --output")
-    write = FORMATS[output.suffix.removeprefix(".") if output else form or "jsonl"]
+        if format_ and output.suffix != f".{format_}":
+            raise UsageError(f"{output}: name a file that ends in .{format_}, or leave out --format")
+    elif format_ == "parquet" and sys.stdout.isatty():
+        raise UsageError("--format: Parquet is binary; name a file with --output")
+    write = FORMATS[output.suffix.removeprefix(".") if output else format_ or "jsonl"]
     with reading(store) as connection:
-        rows = verification_rows(connection, filter_of(connection, run, wanted))
+        rows = verification_rows(connection, filter_of(connection, run, filters))
         if output:
             with written_bytes(output) as file:
                 write(VerificationRow, rows, file)

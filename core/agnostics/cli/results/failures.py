@@ -1,4 +1,4 @@
-"""`agn results failures`: what compilers and runs said of faulty programs, in clusters."""
+"""`agn results failures`: clusters of the messages of failed programs."""
 
 from __future__ import annotations
 
@@ -8,56 +8,72 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agnostics.analysis.advice.faults import telling_line
 from agnostics.cli.output import json_option, print_json, print_table
-from agnostics.cli.results.faulty import Faulty, faulty_in
+from agnostics.cli.results.counting import counted
+from agnostics.cli.results.failed_programs import RunFailures, load_failures
 from agnostics.cli.results.reading import store_option
+from agnostics.types.failed_program import error_line
 
 if TYPE_CHECKING:
-    from agnostics.analysis.advice.faults import Fault
     from agnostics.analysis.failures import Cluster
+    from agnostics.types.failed_program import FailedProgram
 
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@click.option("-n", "count", default=20, show_default=True, type=click.IntRange(min=1), help="Clusters of a language.")
+@click.option(
+    "-n",
+    "count",
+    default=20,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="The number of clusters per language.",
+)
 @store_option
 @json_option
 def failures(runs: tuple[str, ...], count: int, store: str | None, as_json: bool) -> None:
-    """Cluster what went wrong in each RUN by language: verdicts, and what compilers and runs said.
+    """Cluster the failed programs of each RUN, by language, verdict and message of the compiler or the run.
 
-    Names, numbers, places and quotations in messages do not count, and no model is asked. RUN is a run, or one phase of
-    it as in last:eval_after. With --json, each cluster comes with a program.
+    Names, numbers, positions and quotations in messages are ignored, and no model is asked. RUN is a run, or one phase
+    of it as in last:eval_after. With --json, each cluster includes a program.
     """
     from agnostics.analysis.failures import clusters
 
-    found = {language: clusters(faults) for language, faults in _by_language(faulty_in(runs, store)).items()}
+    by_language = _by_language(load_failures(runs, store))
+    clusters_of = {language: clusters(programs) for language, programs in by_language.items()}
     if as_json:
-        print_json([_as_dict(language, cluster) for language, all_ in found.items() for cluster in all_[:count]])
+        print_json(
+            [_as_dict(language, cluster) for language, of_one in clusters_of.items() for cluster in of_one[:count]]
+        )
         return
-    for language, all_ in found.items():
-        _print(language, all_, count)
+    for language, of_one in clusters_of.items():
+        _print(language, of_one, count)
 
 
-def _by_language(found: Iterable[Faulty]) -> dict[str, list[Fault]]:
-    faults = defaultdict[str, list["Fault"]](list)
-    for one in found:
-        faults[one.run.language] += one.faults
-    return faults
+def _by_language(failures: Iterable[RunFailures]) -> dict[str, list[FailedProgram]]:
+    programs = defaultdict[str, list["FailedProgram"]](list)
+    for of_run in failures:
+        programs[of_run.run.language] += of_run.programs
+    return programs
 
 
-def _print(language: str, found: Sequence[Cluster], count: int) -> None:
-    programs = sum(cluster.programs for cluster in found)
-    click.echo(f"{language}: {programs} faulty programs, {len(found)} clusters")
-    rows = ([*_figures(cluster, programs), telling_line(cluster.example.message)] for cluster in found[:count])
+def _print(language: str, clusters: Sequence[Cluster], count: int) -> None:
+    programs = sum(cluster.programs for cluster in clusters)
+    click.echo(f"{language}: {counted(programs, 'failed program')}, {counted(len(clusters), 'cluster')}")
+    rows = ([*_columns(cluster, programs), error_line(cluster.example.message)] for cluster in clusters[:count])
     print_table(["programs", "share", "verdict", "message", "for example"], rows)
     click.echo()
 
 
-def _figures(cluster: Cluster, programs: int) -> list[Any]:
+def _columns(cluster: Cluster, programs: int) -> list[Any]:
     return [cluster.programs, f"{cluster.programs / programs:.2f}", cluster.verdict, cluster.message]
 
 
 def _as_dict(language: str, cluster: Cluster) -> dict[str, Any]:
-    told = {"language": language, "verdict": cluster.verdict, "message": cluster.message, "programs": cluster.programs}
-    return {**told, "example": {"message": cluster.example.message, "program": cluster.example.program}}
+    values = {
+        "language": language,
+        "verdict": cluster.verdict,
+        "message": cluster.message,
+        "programs": cluster.programs,
+    }
+    return {**values, "example": {"message": cluster.example.message, "program": cluster.example.program}}

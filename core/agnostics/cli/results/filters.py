@@ -1,4 +1,4 @@
-"""The options by which commands choose runs and verifications."""
+"""Options that filter runs and verifications."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from agnostics.types.verification import Verdict
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from agnostics.store.filters import Filter
+    from agnostics.store.filters import VerificationFilter
 
 _TIMES = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"]
 _RUN_OPTIONS = (
     click.option("--language", help="Runs in this language."),
-    click.option("--model", metavar="TEXT", help="Runs of models whose names hold this."),
-    click.option("--kind", type=click.Choice(["train", "eval"]), help="Trainings or evaluations only."),
+    click.option("--model", metavar="TEXT", help="Runs of models whose names contain this."),
+    click.option("--kind", type=click.Choice(["train", "eval"]), help="Training runs or evaluations only."),
     click.option("--status", type=click.Choice(["running", "finished", "interrupted", "failed"])),
     click.option(
         "--since",
@@ -31,53 +31,53 @@ _RUN_OPTIONS = (
 )
 _VERIFICATION_OPTIONS = (
     click.option("--language", help="Programs in this language."),
-    click.option("--verdict", "verdicts", multiple=True, help="Programs of this verdict; may be given several times."),
+    click.option("--verdict", "verdicts", multiple=True, help="Programs with this verdict; can be repeated."),
     click.option("--step", "steps", metavar="N[-M]", help="Programs of this step, or of steps N to M."),
     click.option("--task", help="Programs for the task with this id."),
-    click.option("--kind", help="Programs for tasks of this kind."),
+    click.option("--family", help="Programs for tasks of this family."),
 )
 
 
 def run_options(function: Callable[..., None]) -> Callable[..., None]:
-    """The options that choose runs; the command gets a function `wanted` that makes the filter of them."""
+    """Options that filter runs; the command receives the filter as `run_filter`."""
     names = ("language", "model", "kind", "status", "since")
 
     @wraps(function)
     def command(**given: Any) -> None:
         from agnostics.store.filters import RunFilter
 
-        function(wanted=RunFilter(**{name: given.pop(name) for name in names}), **given)
+        function(run_filter=RunFilter(**{name: given.pop(name) for name in names}), **given)
 
     return _with(_RUN_OPTIONS, command)
 
 
 def verification_options(function: Callable[..., None]) -> Callable[..., None]:
-    """The options that choose verifications; the command gets `wanted`, what `filter_of` takes."""
-    names = ("language", "verdicts", "steps", "task", "kind")
+    """Options that filter verifications; the command receives them as `filters`, for `filter_of`."""
+    names = ("language", "verdicts", "steps", "task", "family")
 
     @wraps(function)
     def command(**given: Any) -> None:
-        function(wanted={name: given.pop(name) for name in names}, **given)
+        function(filters={name: given.pop(name) for name in names}, **given)
 
     return _with(_VERIFICATION_OPTIONS, command)
 
 
-def filter_of(connection: Connection, name: str | None, wanted: dict[str, Any]) -> Filter:
-    """The filter that a person's words mean; `name` is RUN or RUN:PHASE, None for every run.
+def filter_of(connection: Connection, name: str | None, filters: dict[str, Any]) -> VerificationFilter:
+    """The filter for the options `filters` and `name`, which is RUN or RUN:PHASE, None for every run.
 
-    Raises UsageError for a run, phase or verdict that does not exist, and for steps that are none.
+    Raises UsageError for an unknown run, phase or verdict, and for malformed steps.
     """
-    from agnostics.store.filters import Filter
+    from agnostics.store.filters import VerificationFilter
 
     run, phase = (None, None) if name is None else run_and_phase(connection, name)
-    for verdict in wanted["verdicts"]:
+    for verdict in filters["verdicts"]:
         if verdict not in set(Verdict):
             raise unknown("verdict", verdict, Verdict)
-    return Filter(**{**wanted, "steps": _steps(wanted["steps"])}, run=run, phase=phase)
+    return VerificationFilter(**{**filters, "steps": _steps(filters["steps"])}, run=run, phase=phase)
 
 
 def run_and_phase(connection: Connection, name: str) -> tuple[str, str | None]:
-    """The run's id and the phase that RUN or RUN:PHASE means. Raises UsageError where there is none."""
+    """The id and the phase that RUN or RUN:PHASE means. Raises UsageError if there is none."""
     from agnostics.store.queries.runs import find_run
     from agnostics.types.rollout import PHASES
 

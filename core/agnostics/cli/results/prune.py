@@ -1,4 +1,4 @@
-"""`agn results prune`: delete runs that nobody needs any more."""
+"""`agn results prune`: delete runs."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from datetime import datetime
 import click
 
 from agnostics.cli.output import json_option, print_json
+from agnostics.cli.results.counting import counted
 from agnostics.cli.results.reading import store_option
 from agnostics.types.errors import UsageError
 
@@ -16,15 +17,17 @@ from agnostics.types.errors import UsageError
 @click.command()
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
 @click.option(
-    "--before", type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]), help="And runs begun before it (UTC)."
+    "--before",
+    type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]),
+    help="Also runs that started before this time (UTC).",
 )
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @store_option
 @json_option
 def prune(runs: tuple[str, ...], before: datetime | None, yes: bool, store: str | None, as_json: bool) -> None:
-    """Delete each RUN, with the programs and tasks that no other run has; the file gets smaller.
+    """Delete each RUN, with the programs and tasks that no other run uses; an SQLite file gets smaller.
 
-    A run that is still being written ends with an error.
+    A run that is still in progress fails with an error.
     """
     from agnostics.store import prune
     from agnostics.store.database import default_url, reading
@@ -37,20 +40,19 @@ def prune(runs: tuple[str, ...], before: datetime | None, yes: bool, store: str 
         with reading(opened.engine) as connection:
             named = [find_run(connection, run) for run in runs]
             old = prune.runs_before(connection, before) if before else []
-        found = list(dict.fromkeys([*named, *old]))
-        if found and not yes:
-            _ask(found)
-        done = prune.prune(opened.engine, found)
+        chosen = list(dict.fromkeys([*named, *old]))
+        if chosen and not yes:
+            _confirm(chosen)
+        result = prune.prune(opened.engine, chosen)
     if as_json:
-        print_json({"deleted": found, **asdict(done)})
-        return
-    counts = f"runs: {done.runs}, answers: {done.completions}, programs: {done.programs}, tasks: {done.tasks}"
-    click.echo(f"deleted {counts}")
+        print_json({"deleted": chosen, **asdict(result)})
+    else:
+        click.echo(f"deleted {', '.join(counted(n, name.removesuffix('s')) for name, n in asdict(result).items())}")
 
 
-def _ask(runs: list[str]) -> None:
+def _confirm(runs: list[str]) -> None:
     if not sys.stdin.isatty():
         named = ", ".join(runs[:5]) + (f" and {len(runs) - 5} more" if len(runs) > 5 else "")
-        raise UsageError(f"this would delete {named}; say --yes if it should")
+        raise UsageError(f"this would delete {named}; confirm with --yes")
     click.echo("\n".join(runs), err=True)
     click.confirm("Delete these for good?", abort=True, err=True)

@@ -1,4 +1,4 @@
-"""The results database as commands open it: to read."""
+"""Read access to the results database for commands."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ store_option = click.option(
 
 @contextmanager
 def reading(store: str | None) -> Iterator[Connection]:
-    """A connection to the database at the URL `store`."""
+    """A read transaction on the database at the URL `store`, by default the one in the user's data folder."""
     from agnostics.store.database import default_url
     from agnostics.store.database import reading as read
     from agnostics.store.store import Store

@@ -1,4 +1,4 @@
-"""`agn results solved`: the share of tasks that rejection sampling would solve."""
+"""`agn results solved`: the fraction of tasks that rejection sampling would solve."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from agnostics.types.errors import UsageError
 @click.command()
 @click.argument("run")
 @click.option(
-    "--steps", default=200, show_default=True, type=click.IntRange(min=1), help="How many steps of a training run."
+    "--steps", default=200, show_default=True, type=click.IntRange(min=1), help="The number of steps of a training run."
 )
 @store_option
 @json_option
 def solved(run: str, steps: int, store: str | None, as_json: bool) -> None:
-    """The share of tasks that n attempts solve, for n = 1, 2, 4, … (Appendix A of the paper).
+    """The fraction of tasks that n attempts solve, for n = 1, 2, 4, … (Appendix A of the paper).
 
-    Taken from an evaluation, or from the first steps of a training run, when the policy is closest to the model that it
-    began with. RUN is an id, its beginning, or `last`.
+    Estimated from an evaluation, or from the first steps of a training run, when the policy is closest to the initial
+    model. RUN is an id, its beginning, or `last`.
     """
     from agnostics.analysis.solved import solved_in
-    from agnostics.store.queries.attempts import attempts_by_task
-    from agnostics.store.queries.runs import find_run, run_line
+    from agnostics.store.queries.runs import find_run, run_summary
+    from agnostics.store.queries.tasks import sample_counts_by_task
 
     with reading(store) as connection:
-        line = run_line(connection, find_run(connection, run))
-        shares = solved_in(attempts_by_task(connection, line.run, steps), seed=line.seed)
+        line = run_summary(connection, find_run(connection, run))
+        shares = solved_in(sample_counts_by_task(connection, line.run, steps), seed=line.seed)
     if not shares:
-        raise UsageError(f"run {line.run} has judged no program yet; agn results list says which have")
+        raise UsageError(f"run {line.run} has no verified program yet; agn results list shows the programs of each run")
     if as_json:
         print_json([asdict(one) for one in shares])
         return

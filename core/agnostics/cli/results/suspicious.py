@@ -1,4 +1,4 @@
-"""`agn results suspicious`: accepted programs that may not do what they were asked."""
+"""`agn results suspicious`: accepted programs that may be reward hacking."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agnostics.cli.output import json_option, print_json, print_table, words
+from agnostics.cli.results.counting import counted
 from agnostics.cli.results.filters import filter_of, verification_options
 from agnostics.cli.results.reading import reading, store_option
 
@@ -18,31 +19,33 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("run")
 @verification_options
-@click.option("-n", "count", default=20, show_default=True, type=click.IntRange(min=1), help="How many.")
+@click.option(
+    "-n", "count", default=20, show_default=True, type=click.IntRange(min=1), help="The number of suspicions."
+)
 @store_option
 @json_option
-def suspicious(run: str, wanted: dict[str, Any], count: int, store: str | None, as_json: bool) -> None:
-    """Accepted programs of RUN that look like cheats, the most convincing first; docs/results-database.md says how.
+def suspicious(run: str, filters: dict[str, Any], count: int, store: str | None, as_json: bool) -> None:
+    """Accepted programs of RUN that look like reward hacking, strongest first; see docs/results-database.md.
 
-    Hard-coded answers, output without reading, everything printed, an early end, the comparison's slack, one text for
-    several tasks. Nothing is run and no model is asked: look at the example before you believe it.
+    Hard-coded answers, output without reading input, everything printed, an early exit, a lenient comparison, one text
+    for several tasks. The check is static: nothing is run and no model is asked. Read the example before you conclude.
     """
     from agnostics.analysis.reward_hacking.suspects import inspect
-    from agnostics.store.database import default_url, naming
+    from agnostics.store.database import default_url, store_argument
     from agnostics.store.queries.accepted import accepted_programs
 
     with reading(store) as connection:
-        inspection = inspect(accepted_programs(connection, filter_of(connection, run, wanted)))
+        inspection = inspect(accepted_programs(connection, filter_of(connection, run, filters)))
     if as_json:
         print_json([asdict(suspect) for suspect in inspection.suspects[:count]])
     else:
-        _print(inspection, count, naming(store or default_url()))
+        _print(inspection, count, store_argument(store or default_url()))
 
 
 def _print(inspection: Inspection, count: int, store: str) -> None:
-    found = len(inspection.suspects)
-    click.echo(f"{inspection.programs} accepted programs, {found or 'no'} suspicion{'' if found == 1 else 's'}")
-    if not found:
+    suspicions = counted(len(inspection.suspects), "suspicion")
+    click.echo(f"{counted(inspection.programs, 'accepted program')}, {suspicions}")
+    if not inspection.suspects:
         return
     shown = inspection.suspects[:count]
     print_table(["suspicion", "reason", "task", "programs", "strength", "example"], map(_line, shown))
@@ -50,5 +53,5 @@ def _print(inspection: Inspection, count: int, store: str) -> None:
 
 
 def _line(suspect: Suspect) -> list[Any]:
-    told = [suspect.name, suspect.reason, suspect.task, suspect.programs]
-    return [*told, f"{suspect.strength:.2f}", suspect.completion_id]
+    columns = [suspect.name, suspect.reason, suspect.task, suspect.programs]
+    return [*columns, f"{suspect.strength:.2f}", suspect.completion_id]

@@ -1,4 +1,4 @@
-"""`agn results themes` and `agn results find-themes`: have a model tell what is wrong with faulty programs."""
+"""`agn results themes` and `agn results find-themes`: themes of mistakes in failed programs, found by a model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from agnostics.cli.asking import (
     side_by_side,
 )
 from agnostics.cli.output import json_option, print_json, print_table, words
-from agnostics.cli.results.faulty import Faulty, faulty_in, one_language
+from agnostics.cli.results.counting import counted
+from agnostics.cli.results.failed_programs import RunFailures, load_failures, single_language
 from agnostics.cli.results.reading import store_option
 from agnostics.inference.openai_client import Refused
 from agnostics.inference.response_cache import AnswerCache
@@ -28,7 +29,11 @@ if TYPE_CHECKING:
     from agnostics.analysis.themes import Profile
 
 programs_option = click.option(
-    "--programs", default=100, show_default=True, type=click.IntRange(min=1), help="How many faulty programs of a run."
+    "--programs",
+    default=100,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="The number of failed programs per run.",
 )
 
 
@@ -36,11 +41,11 @@ programs_option = click.option(
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @endpoint_options
 @programs_option
-@click.option("--seed", default=0, show_default=True, help="Which programs are drawn.")
+@click.option("--seed", default=0, show_default=True, help="The seed that selects the programs.")
 @concurrency_option
 @answer_tokens_option
 @click.option("--out", type=click.Path(path_type=Path), default=Path("plots"), show_default=True, help="A folder.")
-@click.option("--format", "kind", type=click.Choice(["png", "svg", "both"]), default="both", show_default=True)
+@click.option("--format", "format_", type=click.Choice(["png", "svg", "both"]), default="both", show_default=True)
 @store_option
 @json_option
 def themes(
@@ -50,26 +55,26 @@ def themes(
     concurrency: int,
     answer_tokens: int,
     out: Path,
-    kind: str,
+    format_: str,
     store: str | None,
     as_json: bool,
     **consulted: Any,
 ) -> None:
-    """Sort faulty programs of each RUN into the paper's seven themes of mistakes, and draw the runs side by side.
+    """Classify failed programs of each RUN by the paper's seven themes of mistakes, and plot the runs side by side.
 
-    A capable model reads each program with what was said of it; several themes may apply (Appendix E). RUN is a run, or
+    A capable model reads each program with its error message; several themes may apply (Appendix E). RUN is a run, or
     one phase of it as in last:eval_after.
     """
     from agnostics.analysis.themes import profile_of, question
 
     draw_radar = _plotter()
-    samples = [(one, _sample(one, programs, seed)) for one in faulty_in(runs, store)]
-    questions = [[question(one.run.language, fault) for fault in faults] for one, faults in samples]
+    samples = [(of_run, _sample(of_run, programs, seed)) for of_run in load_failures(runs, store)]
+    questions = [[question(of_run.run.language, program) for program in some] for of_run, some in samples]
     answers = iter(_answers([text for texts in questions for text in texts], concurrency, answer_tokens, consulted))
-    profiles = [profile_of(one.name, [next(answers) for _ in faults]) for one, faults in samples]
+    profiles = [profile_of(of_run.name, [next(answers) for _ in some]) for of_run, some in samples]
     if not all(profile.found for profile in profiles):
-        raise AgnosticsError(f"nothing usable came back from {consulted['model']!r}; name a more capable --model")
-    paths = draw_radar(profiles, out, ["png", "svg"] if kind == "both" else [kind])
+        raise AgnosticsError(f"no usable answer from {consulted['model']!r}; name a more capable --model")
+    paths = draw_radar(profiles, out, ["png", "svg"] if format_ == "both" else [format_])
     if as_json:
         print_json({"runs": [_as_dict(profile) for profile in profiles], "files": [str(path) for path in paths]})
         return
@@ -81,35 +86,39 @@ def themes(
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @endpoint_options
 @programs_option
-@click.option("--context", default=32_000, show_default=True, type=click.IntRange(min=1024), help="Tokens it can hold.")
+@click.option(
+    "--context",
+    default=32_000,
+    show_default=True,
+    type=click.IntRange(min=1024),
+    help="The model's context length in tokens.",
+)
 @store_option
 def find_themes(runs: tuple[str, ...], programs: int, context: int, store: str | None, **consulted: Any) -> None:
-    """Have a model find the themes of mistakes in a language, from faulty programs of each RUN (Appendix E.1).
+    """Have a model derive the themes of mistakes in a language from failed programs of each RUN (Appendix E.1).
 
-    Prints what it answers: 10 to 12 themes, for a person to edit.
+    Prints the model's answer: 10 to 12 themes, to be edited by a person.
     """
     from agnostics.analysis.advice.brief import Brief
     from agnostics.analysis.advice.faults import choose
     from agnostics.analysis.advice.sentences import without_reasoning
     from agnostics.analysis.taxonomy import question
 
-    language, faults = one_language(faulty_in(runs, store))
-    brief = Brief(language, "", choose(faults, programs), context)
-    words.print(f"showing {len(brief.batches[0])} of {len(faults)} faulty programs", markup=False)
+    language, failed = single_language(load_failures(runs, store))
+    brief = Brief(language, "", choose(failed, programs), context)
+    words.print(f"showing {len(brief.batches[0])} of {counted(len(failed), 'failed program')}", markup=False)
     with open_endpoint(**consulted) as endpoint, Asking(endpoint, brief.answer_tokens, 1) as asking:
         reply = asking(question(brief))
     answer = without_reasoning(reply.text).strip()
     if not answer:
-        raise AgnosticsError(
-            f"{endpoint.shown}: nothing came back from {endpoint.model!r}; name a more capable --model"
-        )
+        raise AgnosticsError(f"{endpoint.shown}: empty answer from {endpoint.model!r}; name a more capable --model")
     click.echo("".join(c for c in answer if c.isprintable() or c == "\n"))
     if not reply.whole:
-        words.print("warning: the answer was cut off; a larger --context leaves it more room", markup=False)
+        words.print("warning: the answer was truncated; a larger --context leaves more room for it", markup=False)
 
 
 def _plotter() -> Any:
-    """`draw_radar`: asked for before anything is paid for."""
+    """`draw_radar`, imported before any request is paid for."""
     try:
         from agnostics.analysis.plots import draw_radar
     except ModuleNotFoundError as error:
@@ -117,11 +126,11 @@ def _plotter() -> Any:
     return draw_radar
 
 
-def _sample(one: Faulty, programs: int, seed: int) -> list[Any]:
-    """Some faulty programs, drawn so that each is as likely as any other. Raises UsageError where there is none."""
-    if not one.faults:
-        raise UsageError(f"{one.name}: no faulty program; name another run")
-    return random.Random(seed).sample(one.faults, min(programs, len(one.faults)))
+def _sample(failures: RunFailures, count: int, seed: int) -> list[Any]:
+    """A uniform sample of the failed programs. Raises UsageError if there are none."""
+    if not failures.programs:
+        raise UsageError(f"{failures.name}: no failed program; name another run")
+    return random.Random(seed).sample(failures.programs, min(count, len(failures.programs)))
 
 
 def _answers(questions: Sequence[str], concurrency: int, answer_tokens: int, consulted: dict[str, Any]) -> list[str]:
@@ -132,7 +141,7 @@ def _answers(questions: Sequence[str], concurrency: int, answer_tokens: int, con
 
 
 def _answer_of(asking: Asking) -> Callable[[str], str]:
-    """Asks; the answer to what the server refuses is blank."""
+    """A function that asks a question; its answer is empty if the server refuses the request."""
 
     def act(question: str) -> str:
         try:
@@ -144,7 +153,7 @@ def _answer_of(asking: Asking) -> Callable[[str], str]:
 
 
 def _as_dict(profile: Profile) -> dict[str, Any]:
-    programs = {"programs": len(profile.found), "unread_answers": profile.unread}
+    programs = {"programs": len(profile.found), "unusable_answers": profile.unread}
     return {"run": profile.name, **programs, "themes": dict(zip(_names(), profile.shares, strict=True))}
 
 
@@ -154,7 +163,7 @@ def _print(profiles: Iterable[Profile]) -> None:
     print_table(["theme", *(profile.name for profile in profiles)], [list(row) for row in rows])
     unread = [profile.unread for profile in profiles]
     if any(unread):
-        words.print(f"answers that could not be used: {', '.join(map(str, unread))}", markup=False)
+        words.print(f"unusable answers: {', '.join(map(str, unread))}", markup=False)
 
 
 def _names() -> list[str]:

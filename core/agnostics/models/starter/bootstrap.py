@@ -21,7 +21,7 @@ from agnostics.util.locks import cache_folder, one_at_a_time
 
 VERSION = 3
 """The version of this procedure: a cached model of an earlier one is not used."""
-FEWEST_KINDS = 15
+MIN_FAMILIES = 15
 MIN_PASS_RATE = 0.05
 CHECKED_TASKS = 67
 CHECKED_SAMPLES = 1
@@ -43,10 +43,10 @@ def bootstrap(
     """
     tasks = list(dataset.tasks("train", seed=seed))
     corpus = Corpus(language, tasks, right_share=settings.right_share, wrong=settings.wrong, seed=seed)
-    if len(corpus.kinds) < FEWEST_KINDS:
+    if len(corpus.families) < MIN_FAMILIES:
         raise UsageError(
-            f"the language {language.name!r} has reference programs for {len(corpus.kinds)} kinds of task of "
-            f"{dataset.name!r}, a starter model needs {FEWEST_KINDS}; name another model with --model"
+            f"the language {language.name!r} has reference programs for {len(corpus.families)} task families of "
+            f"{dataset.name!r}, a starter model needs {MIN_FAMILIES}; name another model with --model"
         )
     folder = _folder(language, tasks, seed, settings)
     with nullcontext() if folder.is_dir() else one_at_a_time("models"):
@@ -54,7 +54,9 @@ def bootstrap(
             from agnostics.models.starter.check import pass_at_1
             from agnostics.models.starter.training import pretrain
 
-            progress(f"making a starter model for {language.name}: {settings.steps} steps on {len(corpus.kinds)} kinds")
+            progress(
+                f"making a starter model for {language.name}: {settings.steps} steps on {len(corpus.families)} families"
+            )
             with _temporary(folder) as made:
                 pretrain(corpus, settings, seed, made, progress)
                 start = pass_at_1(made, language, _held_out(language, dataset, seed), CHECKED_SAMPLES, sandbox)
@@ -105,6 +107,6 @@ def _folder(language: Language, tasks: Iterable[Task], seed: int, settings: Star
 
 def _digest(language: Language, tasks: Iterable[Task], seed: int, settings: StarterSettings) -> str:
     """A digest of everything that the model depends on."""
-    told = [(task.kind, task.statement, task.parameters) for task in tasks]
+    told = [(task.family, task.statement, task.parameters) for task in tasks]
     inputs = [VERSION, seed, asdict(settings), language.model_dump(mode="json"), told]
     return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:16]

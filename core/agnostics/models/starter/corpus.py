@@ -33,34 +33,34 @@ class Corpus:
         self._right_share = right_share
         self._tasks = defaultdict[str, list[Task]](list)
         for task in tasks:
-            if task.kind in language.reference:
-                self._tasks[task.kind].append(task)
-        self._wrong = {kind: self._wrong_for(kind, wrong, Random(f"{seed}/{kind}")) for kind in self._tasks}
+            if task.family in language.reference:
+                self._tasks[task.family].append(task)
+        self._wrong = {family: self._wrong_for(family, wrong, Random(f"{seed}/{family}")) for family in self._tasks}
 
     @property
-    def kinds(self) -> list[str]:
+    def families(self) -> list[str]:
         """The task families that the language's pack has programs for."""
         return sorted(self._tasks)
 
     def examples(self, rng: Random) -> Iterator[Example]:
         """Examples without end, as `rng` draws them."""
-        kinds = self.kinds
+        families = self.families
         while True:
-            kind = rng.choice(kinds)
+            family = rng.choice(families)
             right = rng.random() < self._right_share
-            template = self._language.reference[kind] if right else rng.choice(self._wrong[kind])
-            yield self._example(rng.choice(self._tasks[kind]), template)
+            template = self._language.reference[family] if right else rng.choice(self._wrong[family])
+            yield self._example(rng.choice(self._tasks[family]), template)
 
     def _example(self, task: Task, template: str) -> Example:
-        program = self._language.model_copy(update={"reference": {task.kind: template}}).reference_for(task)
+        program = self._language.model_copy(update={"reference": {task.family: template}}).reference_for(task)
         tag = self._language.name
         return Example(self._language.prompt_for(task), task.statement, f"```{tag}\n{program}```")
 
-    def _wrong_for(self, kind: str, count: int, rng: Random) -> list[str]:
-        names = set(self._tasks[kind][0].parameters)
+    def _wrong_for(self, family: str, count: int, rng: Random) -> list[str]:
+        names = set(self._tasks[family][0].parameters)
         others = [
             self._language.reference[other]
-            for other in self.kinds
-            if other != kind and set(self._tasks[other][0].parameters) <= names
+            for other in self.families
+            if other != family and set(self._tasks[other][0].parameters) <= names
         ]
-        return wrong_programs(self._language.reference[kind], others, count, rng)
+        return wrong_programs(self._language.reference[family], others, count, rng)

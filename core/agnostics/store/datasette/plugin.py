@@ -1,6 +1,6 @@
-"""A plugin of Datasette: a results database with titles, descriptions, questions to start from, and texts to read.
+"""A plugin for Datasette: titles, descriptions, example queries, and decompressed texts for a results database.
 
-It needs nothing of Agnostics, so that Datasette may live in an environment of its own and be given this folder.
+It imports nothing of Agnostics, so that it works in a separate environment of Datasette, given this folder.
 """
 
 from __future__ import annotations
@@ -23,46 +23,47 @@ VERSION_TABLE = "agnostics_version"
 
 @hookimpl
 def prepare_connection(conn: sqlite3.Connection) -> None:
-    """`plain(x)` in SQL, as everywhere in Agnostics: the text that was compressed."""
-    conn.create_function("plain", 1, _plain, deterministic=True)
+    """Register the SQL function `decompress(x)`, as on Agnostics' own connections."""
+    conn.create_function("decompress", 1, _decompress, deterministic=True)
 
 
 @hookimpl
 def render_cell(value: Any, database: str, datasette: Any) -> str | None:
-    """A compressed text as the text that it is; Datasette escapes it."""
-    if not isinstance(value, bytes) or not _is_ours(datasette, database):
+    """Render a compressed text as text; Datasette escapes it."""
+    if not isinstance(value, bytes) or not _is_results_database(datasette, database):
         return None
-    text = _plain(value)
+    text = _decompress(value)
     return text if isinstance(text, str) else value.hex()
 
 
 @hookimpl
 def get_metadata(datasette: Any) -> dict[str, Any]:
-    """What metadata.yaml says, for each results database that is served, whatever the file is called."""
-    told = _told()
-    about = {name: told[name] for name in ("title", "description", "tables")}
-    return {"databases": {name: deepcopy(about) for name in list(datasette.databases) if _is_ours(datasette, name)}}
+    """The metadata for each served results database, whatever its file name."""
+    metadata = _metadata()
+    about = {name: metadata[name] for name in ("title", "description", "tables")}
+    served = [name for name in list(datasette.databases) if _is_results_database(datasette, name)]
+    return {"databases": {name: deepcopy(about) for name in served}}
 
 
 @hookimpl
 def canned_queries(datasette: Any, database: str) -> dict[str, Any]:
-    """The questions of metadata.yaml."""
-    return deepcopy(_told()["queries"]) if _is_ours(datasette, database) else {}
+    """The queries of metadata.yaml."""
+    return deepcopy(_metadata()["queries"]) if _is_results_database(datasette, database) else {}
 
 
 @lru_cache
-def _told() -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load((FOLDER / "metadata.yaml").read_text(encoding="utf-8"))
-    return found
+def _metadata() -> dict[str, Any]:
+    metadata: dict[str, Any] = yaml.safe_load((FOLDER / "metadata.yaml").read_text(encoding="utf-8"))
+    return metadata
 
 
-def _is_ours(datasette: Any, database: str) -> bool:
+def _is_results_database(datasette: Any, database: str) -> bool:
     path = datasette.databases[database].path
-    return path is not None and _has_our_version(Path(path).absolute().as_uri())
+    return path is not None and _has_version_table(Path(path).absolute().as_uri())
 
 
 @lru_cache
-def _has_our_version(uri: str) -> bool:
+def _has_version_table(uri: str) -> bool:
     try:
         with closing(sqlite3.connect(f"{uri}?mode=ro", uri=True)) as connection:
             query = "select 1 from sqlite_master where type = 'table' and name = ?"
@@ -71,8 +72,8 @@ def _has_our_version(uri: str) -> bool:
         return False
 
 
-def _plain(value: Any) -> Any:
-    """As `agnostics.store.compressed.plain`."""
+def _decompress(value: Any) -> Any:
+    """As `agnostics.store.compressed.decompress`."""
     try:
         return zlib.decompress(value).decode() if isinstance(value, bytes) else value
     except (zlib.error, UnicodeDecodeError):

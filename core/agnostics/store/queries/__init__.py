@@ -1,1 +1,1 @@
-"""Queries of the results database."""
+"""Queries on the results database."""

@@ -1,4 +1,4 @@
-"""The accepted programs of a run, each once for a task, with all that there is to judge them by."""
+"""The distinct accepted programs of each task, with the task and the programs' outputs."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, func, select
 
 from agnostics.store import schema
-from agnostics.store.filters import Filter
+from agnostics.store.filters import VerificationFilter
 from agnostics.types.task import Task
 
-_done, _test = schema.verification.c, schema.test_result.c
+_verification, _test = schema.verification.c, schema.test_result.c
 _PORTION = 200
 
 
 @dataclass(frozen=True, slots=True)
 class AcceptedProgram:
-    """A program that was accepted for a task, `times` over; `completion_id` is the first of them.
+    """A program that was accepted for a task in `times` completions; `completion_id` is the first of them.
 
-    `outputs` are what it wrote in each test, None where that was cut for storage.
+    `outputs` are its outputs in each test, None for an output that was cut for storage.
     """
 
     completion_id: int
@@ -31,14 +31,14 @@ class AcceptedProgram:
     outputs: tuple[str | None, ...]
 
 
-def accepted_programs(connection: Connection, wanted: Filter) -> Iterator[AcceptedProgram]:
-    """Every accepted program among what `wanted` means, task by task; no more than one task is held."""
-    first = func.min(_done.completion_id).label("first")
+def accepted_programs(connection: Connection, where: VerificationFilter) -> Iterator[AcceptedProgram]:
+    """Every distinct accepted program that matches `where`, task by task; at most one task is held in memory."""
+    first = func.min(_verification.completion_id).label("first")
     query = (
-        select(_done.task_id, _done.program_id, first, func.count().label("times"))
-        .where(*wanted.conditions(), _done.verdict == "accepted", _done.program_id.is_not(None))
-        .group_by(_done.task_id, _done.program_id)
-        .order_by(_done.task_id, first)
+        select(_verification.task_id, _verification.program_id, first, func.count().label("times"))
+        .where(*where.conditions(), _verification.verdict == "accepted", _verification.program_id.is_not(None))
+        .group_by(_verification.task_id, _verification.program_id)
+        .order_by(_verification.task_id, first)
         .execution_options(yield_per=_PORTION)
     )
     task_id, task = None, None
@@ -48,8 +48,8 @@ def accepted_programs(connection: Connection, wanted: Filter) -> Iterator[Accept
         for row in portion:
             if task is None or row.task_id != task_id:
                 task_id, task = row.task_id, _task(connection, row.task_id)
-            said = tuple(outputs[row.first])
-            yield AcceptedProgram(row.first, row.times, row.program_id, texts[row.program_id], task, said)
+            program = texts[row.program_id]
+            yield AcceptedProgram(row.first, row.times, row.program_id, program, task, tuple(outputs[row.first]))
 
 
 def _texts(connection: Connection, ids: Sequence[int]) -> dict[int, str]:
@@ -59,12 +59,12 @@ def _texts(connection: Connection, ids: Sequence[int]) -> dict[int, str]:
 
 def _outputs(connection: Connection, completions: Sequence[int]) -> dict[int, list[str | None]]:
     query = select(_test.completion_id, _test.stdout, _test.truncated).where(_test.completion_id.in_(completions))
-    found = defaultdict[int, list[str | None]](list)
+    outputs = defaultdict[int, list[str | None]](list)
     for row in connection.execute(query.order_by(_test.completion_id, _test.number)):
-        found[row.completion_id].append(None if row.truncated else row.stdout)
-    return found
+        outputs[row.completion_id].append(None if row.truncated else row.stdout)
+    return outputs
 
 
 def _task(connection: Connection, task_id: int) -> Task:
     row = connection.execute(select(schema.task).where(schema.task.c.id == task_id)).one()
-    return Task(id=row.key, kind=row.kind, difficulty=row.difficulty, statement=row.statement, **row.definition)
+    return Task(id=row.key, family=row.family, difficulty=row.difficulty, statement=row.statement, **row.definition)

@@ -1,4 +1,4 @@
-"""One answer of a model in full: what was asked, what it wrote, and what each test made of it."""
+"""One completion in full: its task, its program, and the result of each test."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from agnostics.types.task import Test
 
 
 @dataclass(frozen=True, slots=True)
-class StoredAnswer:
-    """A completion with its task: `asked` are the task's tests, `ran` what came of them, as far as they ran."""
+class StoredCompletion:
+    """A completion with its task: `tests` are the task's, `results` those of the tests that were run."""
 
     row: VerificationRow
     statement: str
-    asked: tuple[Test, ...]
-    ran: tuple[TestRow, ...]
+    tests: tuple[Test, ...]
+    results: tuple[TestRow, ...]
 
 
-def answer_of(connection: Connection, completion_id: int) -> StoredAnswer:
-    """The completion with this number. Raises UsageError where there is none."""
+def load_completion(connection: Connection, completion_id: int) -> StoredCompletion:
+    """The completion with this id. Raises UsageError if there is none."""
     row = connection.execute(select(verifications).where(verifications.c.completion_id == completion_id)).first()
     if row is None:
-        raise UsageError(f"no completion has the number {completion_id}; agn results programs RUN lists them")
+        raise UsageError(f"no completion has the id {completion_id}; agn results programs RUN lists them")
     task = connection.execute(
         select(schema.task.c.statement, schema.task.c.definition)
         .join_from(schema.task, schema.verification)
         .where(schema.verification.c.completion_id == completion_id)
     ).one()
-    ran = select(test_results).where(test_results.c.completion_id == completion_id).order_by(test_results.c.number)
-    return StoredAnswer(
+    results = select(test_results).where(test_results.c.completion_id == completion_id).order_by(test_results.c.number)
+    return StoredCompletion(
         row=VerificationRow(*row),
         statement=task.statement,
-        asked=tuple(Test(**test) for test in task.definition["tests"]),
-        ran=tuple(TestRow(*test) for test in connection.execute(ran)),
+        tests=tuple(Test(**test) for test in task.definition["tests"]),
+        results=tuple(TestRow(*result) for result in connection.execute(results)),
     )

@@ -1,4 +1,4 @@
-"""What an evaluation's report is made from: what became of each task, and what each program said."""
+"""The contents of an evaluation's report: pass counts by task, and the programs with their outputs."""
 
 from __future__ import annotations
 
@@ -14,12 +14,17 @@ from agnostics.store import schema
 from agnostics.types.errors import UsageError
 from agnostics.types.task import Test
 
-_done, _task, _made, _test = schema.verification.c, schema.task.c, schema.completion.c, schema.test_result.c
+_verification, _task, _completion, _test = (
+    schema.verification.c,
+    schema.task.c,
+    schema.completion.c,
+    schema.test_result.c,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class TaskOutcome:
-    """How many programs for a task were judged (a failed sandbox judges nothing), and how many accepted."""
+    """The programs of a task and the accepted ones among them; sandbox errors are not counted."""
 
     task: str
     difficulty: str | None
@@ -29,48 +34,54 @@ class TaskOutcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
-    """A program that was judged: its text's number, None where there was none, and for each test what came of it."""
+class EvaluatedProgram:
+    """A verified completion; `program` is the id of its program's text, None if it has no program."""
 
     verdict: str
     tokens: int
     program: int | None
     compared: bool
-    """Whether outputs are compared: where they are not, they say nothing of the program."""
+    """Whether outputs are compared with expected ones. If not, they are no answer to vote on."""
     tests: tuple[tuple[str, str], ...]
     """The verdict and the output of each test."""
 
 
 def evaluation_config(connection: Connection, run: str) -> dict[str, Any]:
-    """The settings of the evaluation `run`. Raises UsageError where it is a training run."""
+    """The settings of the evaluation `run`. Raises UsageError if it is a training run."""
     kind, config = connection.execute(
         select(schema.run.c.kind, schema.run.c.config).where(schema.run.c.id == run)
     ).one()
     if kind != "eval":
-        raise UsageError(f"run {run} is no evaluation; agn results list says which are")
-    found: dict[str, Any] = config
-    return found
+        raise UsageError(f"run {run} is not an evaluation; agn results list shows which are")
+    settings: dict[str, Any] = config
+    return settings
 
 
 def stored_samples(connection: Connection, run: str) -> dict[str, frozenset[int]]:
-    """The numbers of the answers to each task that `run` has verified."""
-    joined = schema.verification.join(schema.completion, _done.completion_id == _made.id).join(schema.task)
-    query = select(_task.key, _made.sample).select_from(joined).where(_done.run_id == run, _done.phase == "eval")
-    found = defaultdict[str, set[int]](set)
+    """The indices of the samples of each task that `run` has verified."""
+    joined = schema.verification.join(schema.completion, _verification.completion_id == _completion.id).join(
+        schema.task
+    )
+    query = (
+        select(_task.key, _completion.sample)
+        .select_from(joined)
+        .where(_verification.run_id == run, _verification.phase == "eval")
+    )
+    stored = defaultdict[str, set[int]](set)
     for key, sample in connection.execute(query):
-        found[key].add(sample)
-    return {key: frozenset(samples) for key, samples in found.items()}
+        stored[key].add(sample)
+    return {key: frozenset(samples) for key, samples in stored.items()}
 
 
 def task_outcomes(connection: Connection, run: str) -> list[TaskOutcome]:
-    """What became of each task of the evaluation `run`, in the order in which they were met."""
-    accepted = func.sum(case((_done.verdict == "accepted", 1), else_=0))
+    """The pass counts of each task of the evaluation `run`, in the order in which the tasks were first verified."""
+    accepted = func.sum(case((_verification.verdict == "accepted", 1), else_=0))
     tags = _task.definition["tags"]
     counted = (
-        select(_done.task_id, func.count().label("programs"), accepted.label("accepted"))
-        .add_columns(func.min(_done.completion_id).label("first"))
-        .where(_done.run_id == run, _done.phase == "eval", _done.verdict != "sandbox_error")
-        .group_by(_done.task_id)
+        select(_verification.task_id, func.count().label("programs"), accepted.label("accepted"))
+        .add_columns(func.min(_verification.completion_id).label("first"))
+        .where(_verification.run_id == run, _verification.phase == "eval", _verification.verdict != "sandbox_error")
+        .group_by(_verification.task_id)
         .subquery()
     )
     columns = (_task.key, _task.difficulty, tags, counted.c.programs, counted.c.accepted)
@@ -81,60 +92,82 @@ def task_outcomes(connection: Connection, run: str) -> list[TaskOutcome]:
     ]
 
 
-def programs_by_task(connection: Connection, run: str) -> Iterator[tuple[str, list[Program]]]:
-    """The programs of each task of the evaluation `run`, task by task; no more than a task's are read at a time."""
-    columns = (_done.task_id, _task.key, _done.completion_id, _done.verdict, _made.tokens, _done.program_id)
+def programs_by_task(connection: Connection, run: str) -> Iterator[tuple[str, list[EvaluatedProgram]]]:
+    """The programs of each task of the evaluation `run`, task by task; at most one task's are held in memory."""
+    columns = (
+        _verification.task_id,
+        _task.key,
+        _verification.completion_id,
+        _verification.verdict,
+        _completion.tokens,
+        _verification.program_id,
+    )
     query = (
         select(*columns, _task.definition["compare"]["mode"].label("mode"), _test.verdict.label("test"), _test.stdout)
-        .join_from(schema.verification, schema.completion, _done.completion_id == _made.id)
-        .join(schema.task, _done.task_id == _task.id)
-        .outerjoin(schema.test_result, _test.completion_id == _done.completion_id)
-        .where(_done.run_id == run, _done.phase == "eval", _done.verdict != "sandbox_error")
-        .order_by(_done.task_id, _done.completion_id, _test.number)
+        .join_from(schema.verification, schema.completion, _verification.completion_id == _completion.id)
+        .join(schema.task, _verification.task_id == _task.id)
+        .outerjoin(schema.test_result, _test.completion_id == _verification.completion_id)
+        .where(_verification.run_id == run, _verification.phase == "eval", _verification.verdict != "sandbox_error")
+        .order_by(_verification.task_id, _verification.completion_id, _test.number)
         .execution_options(yield_per=500)
     )
     rows = connection.execute(query)
     for (_, key), of_task in groupby(rows, lambda row: (row.task_id, row.key)):
-        yield key, [_program(list(of_one)) for _, of_one in groupby(of_task, lambda row: row.completion_id)]
+        yield key, [_evaluated(list(results)) for _, results in groupby(of_task, lambda row: row.completion_id)]
 
 
-def written_tests(connection: Connection, run: str) -> dict[str, tuple[Test, ...]]:
-    """The tests that the model wrote in the evaluation `run`, by task: those on which programs were run."""
+def stored_generated_tests(connection: Connection, run: str) -> dict[str, tuple[Test, ...]]:
+    """The generated tests of the evaluation `run` by task, if programs have been run on them."""
     query = select(_task.key, _task.definition["tests"]).where(
-        _task.id.in_(select(_done.task_id).where(_done.run_id == run, _done.phase == "eval_written"))
+        _task.id.in_(
+            select(_verification.task_id).where(
+                _verification.run_id == run, _verification.phase == "eval_generated_tests"
+            )
+        )
     )
     return {key: tuple(Test(**test) for test in tests) for key, tests in connection.execute(query)}
 
 
-def unexamined_programs(connection: Connection, run: str, task: str) -> list[tuple[int, str]]:
-    """The programs that were judged in the evaluation `run` of `task` and not yet run on tests that the model wrote.
+def programs_without_generated_tests(connection: Connection, run: str, task: str) -> list[tuple[int, str]]:
+    """The verified programs of `task` in the evaluation `run` that were not yet run on generated tests.
 
-    Each text once, with the number of an answer that holds it.
+    Each text once, with the index of a sample that contains it.
     """
-    of_task = (_done.run_id == run, _done.task_id.in_(select(_task.id).where(_task.key == task)))
-    examined = select(_done.program_id).where(*of_task, _done.phase == "eval_written", _done.program_id.is_not(None))
+    of_task = (_verification.run_id == run, _verification.task_id.in_(select(_task.id).where(_task.key == task)))
+    tested = select(_verification.program_id).where(
+        *of_task, _verification.phase == "eval_generated_tests", _verification.program_id.is_not(None)
+    )
     query = (
-        select(func.min(_made.sample), schema.program.c.text)
-        .join_from(schema.verification, schema.completion, _done.completion_id == _made.id)
-        .join(schema.program, _done.program_id == schema.program.c.id)
-        .where(*of_task, _done.phase == "eval", _done.verdict != "sandbox_error", _done.program_id.not_in(examined))
-        .group_by(_done.program_id, schema.program.c.text)
-        .order_by(_done.program_id)
+        select(func.min(_completion.sample), schema.program.c.text)
+        .join_from(schema.verification, schema.completion, _verification.completion_id == _completion.id)
+        .join(schema.program, _verification.program_id == schema.program.c.id)
+        .where(
+            *of_task,
+            _verification.phase == "eval",
+            _verification.verdict != "sandbox_error",
+            _verification.program_id.not_in(tested),
+        )
+        .group_by(_verification.program_id, schema.program.c.text)
+        .order_by(_verification.program_id)
     )
     return [(sample, text) for sample, text in connection.execute(query)]
 
 
-def written_tests_passed(connection: Connection, run: str) -> dict[tuple[str, int | None], int]:
-    """How many of the tests that the model wrote each program passes, by task and program's number."""
+def generated_tests_passed(connection: Connection, run: str) -> dict[tuple[str, int | None], int]:
+    """The number of generated tests that each program passes, by task and program's id."""
     query = (
-        select(_task.key, _done.program_id, _done.tests_passed)
-        .join_from(schema.verification, schema.task, _done.task_id == _task.id)
-        .where(_done.run_id == run, _done.phase == "eval_written", _done.program_id.is_not(None))
+        select(_task.key, _verification.program_id, _verification.tests_passed)
+        .join_from(schema.verification, schema.task, _verification.task_id == _task.id)
+        .where(
+            _verification.run_id == run,
+            _verification.phase == "eval_generated_tests",
+            _verification.program_id.is_not(None),
+        )
     )
     return {(key, program): passed for key, program, passed in connection.execute(query)}
 
 
-def _program(rows: list[Any]) -> Program:
+def _evaluated(rows: list[Any]) -> EvaluatedProgram:
     first = rows[0]
     tests = tuple((row.test, row.stdout) for row in rows if row.test is not None)
-    return Program(first.verdict, first.tokens, first.program_id, first.mode != "nothing", tests)
+    return EvaluatedProgram(first.verdict, first.tokens, first.program_id, first.mode != "nothing", tests)

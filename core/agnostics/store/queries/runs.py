@@ -1,4 +1,4 @@
-"""What people ask of runs: which there are, how one went, which verdicts, and what was hard."""
+"""Summaries of runs: the list, pass@1, the training curve, verdicts, and pass rates by family of tasks."""
 
 from __future__ import annotations
 
@@ -8,21 +8,18 @@ from datetime import datetime
 from statistics import fmean
 from typing import Any
 
-from sqlalchemy import JSON, Connection, Row, bindparam, func, select, text
+from sqlalchemy import Connection, bindparam, func, select, text
 
-from agnostics.analysis.advice.faults import FAULTY, Fault, run_message
 from agnostics.store import schema
-from agnostics.store.compressed import CompressedText
-from agnostics.store.filters import EVERY_RUN, RunFilter
-from agnostics.store.verdicts import number_of
+from agnostics.store.filters import ALL_RUNS, RunFilter
 from agnostics.types.errors import UsageError, unknown
-from agnostics.types.verification import Difference, Verdict
+from agnostics.types.verification import Verdict
 from agnostics.util.statistics import bootstrap_interval
 
 
 @dataclass(frozen=True, slots=True)
-class RunLine:
-    """A run in one line. `steps` and `completions` count what is stored; `pass_at_1` is by phase of evaluation."""
+class RunSummary:
+    """A run in one row. `steps` and `completions` count the stored ones; `pass_at_1` is by phase of evaluation."""
 
     run: str
     kind: str
@@ -38,7 +35,7 @@ class RunLine:
     pass_at_1: dict[str, float]
 
     def as_dict(self) -> dict[str, Any]:
-        """The run as JSON; times are UTC. What an evaluation measured stands as after."""
+        """The run as JSON; times are UTC. The pass@1 of an evaluation run is its `pass_at_1_after`."""
         rates = self.pass_at_1
         return {
             **{name: value for name, value in asdict(self).items() if name != "pass_at_1"},
@@ -50,7 +47,7 @@ class RunLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class EvalScore:
     """pass@1 over `tasks` tasks in a phase, with its 95 % bootstrap interval over tasks."""
 
     phase: str
@@ -60,8 +57,8 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
-    """How often something was: `programs` judged (a failed sandbox judges nothing), `accepted` among them."""
+class PassCount:
+    """Programs and accepted ones under a `name` (a step, a task, a family); sandbox errors are not counted."""
 
     name: Any
     programs: int
@@ -75,13 +72,13 @@ class Count:
 _RUNS = """
 select r.id as run, r.kind, r.status, l.name as language, r.model, r.dataset, r.seed, r.started_at, r.finished_at,
        coalesce((select max(v.step) from verification v where v.run_id = r.id and v.phase = 'train'), 0) as steps,
-       (select count(*) from verification v where v.run_id = r.id and v.phase <> 'eval_written') as completions
+       (select count(*) from verification v where v.run_id = r.id and v.phase <> 'eval_generated_tests') as completions
 from run r
 join language l on l.id = r.language_id
 where r.id in :runs
 order by r.started_at desc, r.id desc
 """
-_JUDGED = """
+_COUNTED = """
 select {what} as name, count(*) as programs, sum(case when v.verdict = 'accepted' then 1 else 0 end) as accepted
 from verification v
 {join}
@@ -89,67 +86,55 @@ where v.run_id = :run and v.phase = :phase and v.verdict <> 'sandbox_error'
 group by {group}
 order by {order}
 """
-_BY_STEP = text(_JUDGED.format(what="v.step", join="", group="v.step", order="v.step"))
-_BY_TASK = text(_JUDGED.format(what="v.task_id", join="", group="v.task_id", order="min(v.completion_id)"))
-_BY_KIND = text(
-    _JUDGED.format(
-        what="t.kind",
+_BY_STEP = text(_COUNTED.format(what="v.step", join="", group="v.step", order="v.step"))
+_BY_TASK = text(_COUNTED.format(what="v.task_id", join="", group="v.task_id", order="min(v.completion_id)"))
+_BY_FAMILY = text(
+    _COUNTED.format(
+        what="t.family",
         join="join task t on t.id = v.task_id",
-        group="t.kind",
-        order="avg(case when v.verdict = 'accepted' then 1.0 else 0.0 end), t.kind",
+        group="t.family",
+        order="avg(case when v.verdict = 'accepted' then 1.0 else 0.0 end), t.family",
     )
 )
-_FAULTY = """
-select p.text, v.verdict, v.compile_message, t.stderr, t.exit_code, t.signal, t.difference
-from (select program_id, max(completion_id) as id from verification
-      where run_id = :run and phase in ('train', 'eval') and program_id is not null and verdict in ({faulty})
-      group by program_id order by id desc limit :most) last
-join verification v on v.completion_id = last.id
-join program p on p.id = v.program_id
-left join test_result t on t.completion_id = v.completion_id and t.number = (
-    select min(number) from test_result where completion_id = v.completion_id and verdict = {number})
-order by last.id desc
-""".format(faulty=", ".join(f"'{verdict}'" for verdict in FAULTY), number=number_of("v.verdict"))
-MOST_FAULTY = 2000
 EVALUATIONS = ("eval_before", "eval_after", "eval")
 
 
 def find_run(connection: Connection, name: str) -> str:
     """The id of the run named `name`: an id, the beginning of only one, or `last`.
 
-    Raises UsageError where none or several answer to it.
+    Raises UsageError if there is no such run, or several.
     """
     ids: list[str] = list(
         connection.scalars(select(schema.run.c.id).order_by(schema.run.c.started_at, schema.run.c.id))
     )
     if not ids:
-        raise UsageError("no run is stored here yet; agn run makes one")
+        raise UsageError("no run is stored here yet; agn run starts one")
     if name == "last":
         return ids[-1]
-    found = [name] if name in ids else [id_ for id_ in ids if name and id_.startswith(name)]
-    if len(found) > 1:
-        raise UsageError(f"{len(found)} runs begin with {name!r}: {', '.join(found[:5])}")
-    if not found:
+    matches = [name] if name in ids else [id_ for id_ in ids if name and id_.startswith(name)]
+    if len(matches) > 1:
+        raise UsageError(f"{len(matches)} runs begin with {name!r}: {', '.join(matches[:5])}")
+    if not matches:
         raise unknown("run", name, ids[-20:])
-    return found[0]
+    return matches[0]
 
 
-def list_runs(connection: Connection, wanted: RunFilter = EVERY_RUN) -> list[RunLine]:
-    """The runs that `wanted` means, newest first."""
-    runs = [row.id for row in connection.execute(wanted.ids())]
-    return _run_lines(connection, runs) if runs else []
+def list_runs(connection: Connection, run_filter: RunFilter = ALL_RUNS) -> list[RunSummary]:
+    """The runs that match `run_filter`, newest first."""
+    runs = [row.id for row in connection.execute(run_filter.ids())]
+    return _run_summaries(connection, runs) if runs else []
 
 
-def run_line(connection: Connection, run: str) -> RunLine:
+def run_summary(connection: Connection, run: str) -> RunSummary:
     """The run whose id is `run`."""
-    return _run_lines(connection, [run])[0]
+    return _run_summaries(connection, [run])[0]
 
 
-def _run_lines(connection: Connection, runs: Sequence[str]) -> list[RunLine]:
+def _run_summaries(connection: Connection, runs: Sequence[str]) -> list[RunSummary]:
     times = {name: schema.run.c[name].type for name in ("started_at", "finished_at")}
     query = text(_RUNS).bindparams(bindparam("runs", expanding=True)).columns(**times)
     rows = connection.execute(query, {"runs": runs}).mappings().all()
-    return [RunLine(**row, pass_at_1=_pass_at_1(connection, row["run"])) for row in rows]
+    return [RunSummary(**row, pass_at_1=_pass_at_1(connection, row["run"])) for row in rows]
 
 
 def _pass_at_1(connection: Connection, run: str) -> dict[str, float]:
@@ -157,60 +142,45 @@ def _pass_at_1(connection: Connection, run: str) -> dict[str, float]:
     return {phase: mean for phase, mean in means.items() if mean is not None}
 
 
-def _mean_rate(counts: Sequence[Count]) -> float | None:
+def _mean_rate(counts: Sequence[PassCount]) -> float | None:
     return fmean(count.rate for count in counts) if counts else None
 
 
-def scores(connection: Connection, run: str, seed: int) -> list[Score]:
+def scores(connection: Connection, run: str, seed: int) -> list[EvalScore]:
     """pass@1 in each evaluation of `run`, in order; intervals are resampled from `seed`."""
     rates = {phase: [c.rate for c in _counts(connection, _BY_TASK, run, phase)] for phase in EVALUATIONS}
-    return [Score(p, fmean(r), bootstrap_interval(r, seed=seed), len(r)) for p, r in rates.items() if r]
+    return [EvalScore(p, fmean(r), bootstrap_interval(r, seed=seed), len(r)) for p, r in rates.items() if r]
 
 
-def curve(connection: Connection, run: str) -> list[Count]:
-    """The programs of each training step of `run`."""
+def curve(connection: Connection, run: str) -> list[PassCount]:
+    """The pass rate of each training step of `run`."""
     return _counts(connection, _BY_STEP, run, "train")
 
 
-def kinds(connection: Connection, run: str) -> tuple[str, list[Count]]:
-    """The kinds of task of `run`, hardest first, in its last evaluation or else in training; and which of them."""
+def family_counts(connection: Connection, run: str) -> tuple[str, list[PassCount]]:
+    """The phase, and the pass rate of each family of tasks in it, hardest first.
+
+    The phase is the last evaluation of `run` that has families, else its training.
+    """
     for phase in (*reversed(EVALUATIONS), "train"):
-        found = [count for count in _counts(connection, _BY_KIND, run, phase) if count.name is not None]
-        if found:
-            return phase, found
+        counts = [count for count in _counts(connection, _BY_FAMILY, run, phase) if count.name is not None]
+        if counts:
+            return phase, counts
     return "train", []
 
 
 def verdicts(connection: Connection, run: str) -> list[tuple[str, str, int]]:
-    """How many programs of `run` got each verdict, as (phase, verdict, programs), most frequent first.
+    """The number of programs of `run` as (phase, verdict, programs), most frequent first.
 
-    One pass over an index, with nothing to sort.
+    One pass over an index, without sorting.
     """
     done = schema.verification.c
     counts = [func.count().filter(done.verdict == verdict) for verdict in Verdict]
     query = select(done.phase, *counts).where(done.run_id == run).group_by(done.phase)
     rows = connection.execute(query)
-    found = [(phase, str(v), n) for phase, *numbers in rows for v, n in zip(Verdict, numbers, strict=True) if n]
-    return sorted(found, key=lambda one: (-one[2], one[1]))
+    present = [(phase, str(v), n) for phase, *numbers in rows for v, n in zip(Verdict, numbers, strict=True) if n]
+    return sorted(present, key=lambda row: (-row[2], row[1]))
 
 
-def faulty_programs(connection: Connection, run: str) -> list[Fault]:
-    """The last different faulty programs of `run`, at most 2,000, the last first.
-
-    What a training run was measured with, before and after, is not among them: held-out tasks are to stay unseen.
-    """
-    query = text(_FAULTY).columns(compile_message=CompressedText(), stderr=CompressedText(), difference=JSON())
-    return [fault_of(row) for row in connection.execute(query, {"run": run, "most": MOST_FAULTY})]
-
-
-def fault_of(row: Row[Any]) -> Fault:
-    """The fault in a row with the columns of `_FAULTY`."""
-    verdict = Verdict(row.verdict)
-    if verdict is Verdict.COMPILE_ERROR:
-        return Fault(row.text, verdict, row.compile_message or "")
-    difference = Difference(**row.difference) if row.difference else None
-    return Fault(row.text, verdict, run_message(row.stderr or "", row.exit_code, row.signal), difference)
-
-
-def _counts(connection: Connection, query: Any, run: str, phase: str) -> list[Count]:
-    return [Count(*row) for row in connection.execute(query, {"run": run, "phase": phase})]
+def _counts(connection: Connection, query: Any, run: str, phase: str) -> list[PassCount]:
+    return [PassCount(*row) for row in connection.execute(query, {"run": run, "phase": phase})]

@@ -1,4 +1,4 @@
-"""What changes from step to step of a run: its figures, its verdicts, and what it solved of held-out tasks."""
+"""Time series over the steps of a run: metrics, verdicts, and pass rates on held-out tasks."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ order by step, min(completion_id)
 """)
 
 
-def figures_by_step(connection: Connection, run: str) -> dict[int, dict[str, float]]:
-    """The figures of each step of `run` by name, in order; without those that were not a number."""
+def metrics_by_step(connection: Connection, run: str) -> dict[int, dict[str, float]]:
+    """The metrics of each step of `run` by name, in order; without those whose value was not a finite number."""
     metric = schema.step_metric.c
     query = select(metric.step, metric.name, metric.value).where(metric.run_id == run, metric.value.is_not(None))
-    found = defaultdict[int, dict[str, float]](dict)
+    metrics = defaultdict[int, dict[str, float]](dict)
     for step, name, value in connection.execute(query.order_by(metric.step, metric.name)):
-        found[step][name] = value
-    return dict(found)
+        metrics[step][name] = value
+    return dict(metrics)
 
 
 def verdicts_by_step(connection: Connection, run: str) -> dict[int, dict[str, int]]:
-    """How many programs of each training step of `run` got each verdict, in order of the steps."""
-    found = defaultdict[int, dict[str, int]](dict)
+    """The number of programs by verdict in each training step of `run`, in order of the steps."""
+    counts = defaultdict[int, dict[str, int]](dict)
     for step, verdict, programs in connection.execute(_VERDICTS, {"run": run}):
-        found[step][verdict] = programs
-    return dict(found)
+        counts[step][verdict] = programs
+    return dict(counts)
 
 
 def held_out_by_step(connection: Connection, run: str) -> dict[int, list[float]]:
-    """The share of programs accepted for each held-out task, by the training steps taken before they were tried.
+    """The pass rate of each held-out task, by the number of training steps before the evaluation.
 
-    A failed sandbox says nothing, and a task of which nothing is known is left out.
+    Sandbox errors are not counted; a task with no other verdict is left out.
     """
-    found = defaultdict[int, list[float]](list)
+    rates = defaultdict[int, list[float]](list)
     for step, _, rate in connection.execute(_HELD_OUT, {"run": run}):
-        found[step].append(float(rate))
-    return dict(found)
+        rates[step].append(float(rate))
+    return dict(rates)

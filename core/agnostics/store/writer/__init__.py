@@ -1,1 +1,1 @@
-"""The writer of the results database: a queue, a process that commits, and the wire between them."""
+"""The write path of the results database: batches, retries, and a separate process that commits them."""

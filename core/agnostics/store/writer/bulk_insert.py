@@ -1,4 +1,4 @@
-"""Many rows into a table at once, as fast as the driver takes them: `executemany` in SQLite, `COPY` in Postgres."""
+"""Bulk inserts: `executemany` in SQLite, `COPY` in Postgres."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def insert_rows(connection: Connection, table: Table, rows: Sequence[Row]) -> No
 def _columns(
     connection: Connection, table: Table, names: Sequence[str], rows: Iterable[Row]
 ) -> Iterator[Iterable[Any]]:
-    """The columns `names` of `rows` as the driver takes them: a text that is to be compressed, JSON."""
+    """The columns `names` of `rows`, converted for the driver: compressed texts, JSON."""
     dialect = connection.dialect
     for name, values in zip(names, zip(*(row.values() for row in rows), strict=True), strict=True):
         convert = table.c[name].type.dialect_impl(dialect).bind_processor(dialect)
@@ -39,7 +39,7 @@ def _copy(connection: Connection, statement: str, rows: Iterable[Sequence[Any]])
     psycopg = connection.dialect.loaded_dbapi
     driver = connection.connection.cursor()
     try:
-        with driver.copy(statement, writer=_AtOnce(psycopg.copy.LibpqWriter(driver))) as copy:
+        with driver.copy(statement, writer=_BufferedWriter(psycopg.copy.LibpqWriter(driver))) as copy:
             for row in rows:
                 copy.write_row(row)
     except psycopg.Error as error:
@@ -48,10 +48,11 @@ def _copy(connection: Connection, statement: str, rows: Iterable[Sequence[Any]])
         driver.close()
 
 
-class _AtOnce:
-    """A writer of psycopg's that sends nothing until all is there.
+class _BufferedWriter:
+    """A writer for psycopg's `copy` that sends nothing until all rows are encoded.
 
-    Else the server reads while the next rows are still made, and who trains has two processes to share with, not one.
+    Otherwise the server would read while rows are still being encoded: two processes, not one, would compete with the
+    trainer for processors.
     """
 
     def __init__(self, writer: Any) -> None:

@@ -1,4 +1,4 @@
-"""How batches travel to the process that commits them: frames of MessagePack, in which a task comes once."""
+"""The protocol between a trainer and its writer process: frames of MessagePack, each task sent once."""
 
 from __future__ import annotations
 
@@ -9,117 +9,117 @@ from typing import IO, Any, Literal
 
 import msgspec
 
-from agnostics.store.records import CompletionRecord, clean
-from agnostics.store.writer.thread import Batch
+from agnostics.store.records import CompletionRecord, sanitize
+from agnostics.store.writer.batch import Batch
 from agnostics.types.task import Task
 
 _LENGTH = struct.Struct("<Q")
-PIECE_ROWS = 10
-_REMEMBERED = 4096
+CHUNK_ROWS = 10
+_MOST_CACHED_TASKS = 4096
 
 
-class Opening(msgspec.Struct, frozen=True):
-    """The first thing said: which run of which database, by the parts of its URL, and the process that says it."""
+class Handshake(msgspec.Struct, frozen=True):
+    """The first message to the writer: the parts of the database's URL, the run, and the id of the parent process."""
 
     url: dict[str, Any]
     run: str
     parent: int
 
 
-class Answer(msgspec.Struct, frozen=True):
-    """What is said of a batch: notices, and then that it is committed or that it failed."""
+class WriterMessage(msgspec.Struct, frozen=True):
+    """A message from the writer: log records, then the outcome of a batch."""
 
-    kind: Literal["committed", "notice", "failed"]
+    kind: Literal["committed", "log", "failed"]
     text: str = ""
 
 
-class _Piece(msgspec.Struct, frozen=True):
-    """Records of a batch. `tasks` are those that were not sent before, by number; `forget` comes before them and says
-    that the ones that were are not used any more; `metrics` come with the `last` piece."""
+class _Chunk(msgspec.Struct, frozen=True):
+    """Records of a batch. `tasks` are those that were not sent before, by key; `clear_tasks` drops the earlier ones
+    first; `metrics` come with the `last` chunk."""
 
-    forget: bool
+    clear_tasks: bool
     tasks: dict[int, bytes]
     records: msgspec.Raw
     metrics: list[tuple[int, str, float]]
     last: bool
 
 
-class Packer:
-    """Makes bytes of batches, at 2 to 4 µs of Python's lock a record."""
+class BatchEncoder:
+    """Encodes batches; holds the GIL for 2 to 4 µs a record."""
 
     def __init__(self) -> None:
-        self._encoder = msgspec.msgpack.Encoder(enc_hook=self._number)
-        self._numbers: dict[int, tuple[Task, int]] = {}
+        self._encoder = msgspec.msgpack.Encoder(enc_hook=self._task_key)
+        self._keys: dict[int, tuple[Task, int]] = {}
         self._new: dict[int, bytes] = {}
-        self._given = 0
+        self._last_key = 0
 
-    def packed(self, batch: Batch) -> Iterator[bytes]:
-        """`batch` in pieces, for an `Unpacker` that got all that came before.
+    def encode(self, batch: Batch) -> Iterator[bytes]:
+        """`batch` in chunks, for a `BatchDecoder` that got all earlier ones.
 
-        The pieces are small, for whoever else needs Python's lock gets it between two of them.
+        The chunks are small, so that other threads get the GIL between them.
         """
         records, metrics = batch.records, [(*key, float(value)) for key, value in batch.metrics.items()]
-        for start in range(0, max(1, len(records)), PIECE_ROWS):
-            last = start + PIECE_ROWS >= len(records)
-            yield self._piece(records[start : start + PIECE_ROWS], metrics if last else [], last)
+        for start in range(0, max(1, len(records)), CHUNK_ROWS):
+            last = start + CHUNK_ROWS >= len(records)
+            yield self._chunk(records[start : start + CHUNK_ROWS], metrics if last else [], last)
 
-    def _piece(self, records: Sequence[CompletionRecord], metrics: list[tuple[int, str, float]], last: bool) -> bytes:
-        forget, self._new = len(self._numbers) > _REMEMBERED, {}
-        if forget:
-            self._numbers = {}
-        packed = msgspec.Raw(self._records(records))
-        return msgspec.msgpack.encode(_Piece(forget, self._new, packed, metrics, last))
+    def _chunk(self, records: Sequence[CompletionRecord], metrics: list[tuple[int, str, float]], last: bool) -> bytes:
+        clear, self._new = len(self._keys) > _MOST_CACHED_TASKS, {}
+        if clear:
+            self._keys = {}
+        encoded = msgspec.Raw(self._records(records))
+        return msgspec.msgpack.encode(_Chunk(clear, self._new, encoded, metrics, last))
 
     def _records(self, records: Sequence[CompletionRecord]) -> bytes:
         try:
             return self._encoder.encode(records)
-        except UnicodeEncodeError:  # a model wrote half of a character
-            return self._encoder.encode([_readable(record) for record in records])
+        except UnicodeEncodeError:  # a lone surrogate in a completion
+            return self._encoder.encode([_sanitized(record) for record in records])
 
-    def _number(self, task: Task) -> int:
-        known = self._numbers.get(id(task))
+    def _task_key(self, task: Task) -> int:
+        known = self._keys.get(id(task))
         if known is None:
-            self._given += 1
-            known = self._numbers[id(task)] = (task, self._given)
-            self._new[self._given] = pickle.dumps(task)
+            self._last_key += 1
+            known = self._keys[id(task)] = (task, self._last_key)
+            self._new[self._last_key] = pickle.dumps(task)
         return known[1]
 
 
-class Unpacker:
-    """Makes batches of the pieces of a `Packer`, in their order."""
+class BatchDecoder:
+    """Decodes the chunks of a `BatchEncoder`, in order."""
 
     def __init__(self) -> None:
-        self._decoder = msgspec.msgpack.Decoder(list[CompletionRecord], dec_hook=lambda _, number: self._tasks[number])
+        self._decoder = msgspec.msgpack.Decoder(list[CompletionRecord], dec_hook=lambda _, key: self._tasks[key])
         self._tasks: dict[int, Task] = {}
         self._records: list[CompletionRecord] = []
 
-    def add(self, packed: bytes) -> Batch | None:
-        """The batch of which this was the last piece; in it one task is one object."""
-        piece = msgspec.msgpack.decode(packed, type=_Piece)
-        if piece.forget:
+    def decode(self, frame: bytes) -> Batch | None:
+        """The batch that `frame` completes, None if more chunks follow. Equal keys decode to the same task object."""
+        chunk = msgspec.msgpack.decode(frame, type=_Chunk)
+        if chunk.clear_tasks:
             self._tasks = {}
-        self._tasks |= {number: pickle.loads(task) for number, task in piece.tasks.items()}
-        self._records += self._decoder.decode(piece.records)
-        if not piece.last:
+        self._tasks |= {key: pickle.loads(task) for key, task in chunk.tasks.items()}
+        self._records += self._decoder.decode(chunk.records)
+        if not chunk.last:
             return None
         records, self._records = self._records, []
-        return Batch(records, {(step, name): value for step, name, value in piece.metrics})
+        return Batch(records, {(step, name): value for step, name, value in chunk.metrics})
 
 
-def _readable(record: CompletionRecord) -> CompletionRecord:
-    """`record` with texts that can be encoded."""
-    plain = clean(msgspec.to_builtins(record, enc_hook=lambda _task: None))
-    return msgspec.convert(plain, CompletionRecord, dec_hook=lambda _type, _none: record.task)
+def _sanitized(record: CompletionRecord) -> CompletionRecord:
+    """`record` with texts that UTF-8 can encode."""
+    fields = sanitize(msgspec.to_builtins(record, enc_hook=lambda _task: None))
+    return msgspec.convert(fields, CompletionRecord, dec_hook=lambda _type, _none: record.task)
 
 
 def write_frame(stream: IO[bytes], content: bytes) -> None:
-    """Write `content` so that `read_frame` finds its end; it is sent when `stream` is flushed. Raises OSError."""
+    """Write `content` with its length in front; it is sent when `stream` is flushed. Raises OSError."""
     stream.write(_LENGTH.pack(len(content)))
     stream.write(content)
 
 
 def read_frame(stream: IO[bytes]) -> bytes | None:
-    """The next frame; None where the other side has gone, in the middle of one too."""
+    """The next frame; None at the end of the stream, even if that is within a frame."""
     head = stream.read(_LENGTH.size)
     if len(head) < _LENGTH.size:
         return None

@@ -1,1 +1,1 @@
-"""What the results pages show, a page of rows at a time, found by their keys."""
+"""Queries of the results pages: a page of rows at a time, with keyset pagination."""

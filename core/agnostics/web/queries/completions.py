@@ -1,4 +1,4 @@
-"""What a model answered, with what came of it, in brief: for pages that show several."""
+"""Summaries of completions, for pages that list several."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from sqlalchemy import ColumnElement, Connection, select
 
 from agnostics.store import schema
 
-_done, _made, _reward = schema.verification.c, schema.completion.c, schema.reward.c
+_verification, _completion, _reward = schema.verification.c, schema.completion.c, schema.reward.c
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """A completion with its outcome. `program` is None where there was none."""
+class CompletionSummary:
+    """A completion with its verification; `program` is None if it has none."""
 
     completion_id: int
     run: str
@@ -28,16 +28,32 @@ class Answer:
     program: str | None
 
 
-def answers(connection: Connection, *conditions: ColumnElement[bool], size: int) -> list[Answer]:
-    """The newest `size` completions of which `conditions` hold."""
-    outcome = (_done.verdict, _done.tests_passed, _done.tests_total, _reward.value, _made.tokens, schema.program.c.text)
+def completion_summaries(
+    connection: Connection, *conditions: ColumnElement[bool], size: int
+) -> list[CompletionSummary]:
+    """The newest `size` completions that meet `conditions`."""
+    columns = (
+        _verification.verdict,
+        _verification.tests_passed,
+        _verification.tests_total,
+        _reward.value,
+        _completion.tokens,
+        schema.program.c.text,
+    )
     query = (
-        select(_done.completion_id, _done.run_id, _done.phase, _done.step, _made.sample, *outcome)
-        .join(schema.completion, _made.id == _done.completion_id)
-        .outerjoin(schema.program, schema.program.c.id == _done.program_id)
-        .outerjoin(schema.reward, _reward.completion_id == _done.completion_id)
+        select(
+            _verification.completion_id,
+            _verification.run_id,
+            _verification.phase,
+            _verification.step,
+            _completion.sample,
+            *columns,
+        )
+        .join(schema.completion, _completion.id == _verification.completion_id)
+        .outerjoin(schema.program, schema.program.c.id == _verification.program_id)
+        .outerjoin(schema.reward, _reward.completion_id == _verification.completion_id)
         .where(*conditions)
-        .order_by(_done.completion_id.desc())
+        .order_by(_verification.completion_id.desc())
         .limit(size)
     )
-    return [Answer(*row) for row in connection.execute(query)]
+    return [CompletionSummary(*row) for row in connection.execute(query)]

@@ -1,4 +1,4 @@
-"""Runs: a page of the list, one with its settings, and its figures step by step."""
+"""Runs: a page of the list, one with its settings, and the curves of its metrics."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from sqlalchemy import Connection, func, select
 
 from agnostics.store import schema
 from agnostics.store.queries import runs as queries
-from agnostics.store.queries.runs import RunLine, run_line
+from agnostics.store.queries.runs import RunSummary, run_summary
 from agnostics.types.rollout import PHASES
 from agnostics.types.verification import Verdict
 
 MOST_NAMES = 200
 MOST_POINTS = 500
 EVALUATIONS = ("eval_before", "eval_during", "eval_after")
-SECONDS = ("sampling_s", "verifying_s", "updating_s", "syncing_s")
+SECONDS = ("generation_s", "verification_wait_s", "update_s", "weight_sync_s")
 VERDICTS = tuple(str(verdict) for verdict in reversed(Verdict) if verdict is not Verdict.SKIPPED)
-SHARES = tuple(f"share_{verdict}" for verdict in VERDICTS)
+FRACTIONS = tuple(f"fraction_{verdict}" for verdict in VERDICTS)
 IDLE = ("idle_generation", "idle_verification", "idle_training")
-CURVES = ("pass_rate", "reward_mean", "tokens_mean", *SECONDS, *IDLE, *SHARES)
+CURVE_METRICS = ("pass_rate", "reward_mean", "tokens_mean", *SECONDS, *IDLE, *FRACTIONS)
 _run, _metric = schema.run.c, schema.step_metric.c
 
 
 @dataclass(frozen=True, slots=True)
-class HeldOut:
-    """pass@1 on held-out tasks after `step` training steps, with its 95 % interval; None where it is not known."""
+class HeldOutScore:
+    """pass@1 on held-out tasks after `step` training steps, with its 95 % interval, None if it is not stored."""
 
     phase: str
     step: int
@@ -39,16 +39,16 @@ class HeldOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Points:
-    """The curves of a run: a value for each of `steps` by the figure's name, None where it is not known.
+class Curves:
+    """The curves of a run: values by metric name, one for each of `steps`, None if it is not stored.
 
-    With more than 500 steps each point is the mean of `width` steps, and named by the last of them.
+    With more than 500 steps, each point is the mean of `width` steps, and has the number of the last of them.
     """
 
     steps: list[int]
     values: Mapping[str, list[float | None]]
     width: int
-    held_out: list[HeldOut]
+    held_out: list[HeldOutScore]
 
 
 def run_names(connection: Connection) -> tuple[list[str], list[str]]:
@@ -60,35 +60,35 @@ def run_names(connection: Connection) -> tuple[list[str], list[str]]:
 
 def runs_page(
     connection: Connection, size: int, *, language: str = "", status: str = "", model: str = "", before: str = ""
-) -> list[RunLine]:
+) -> list[RunSummary]:
     """The newest `size` runs with ids before `before`; an empty text filters nothing."""
     query = select(_run.id).join(schema.language).order_by(_run.id.desc()).limit(size)
-    wanted = {schema.language.c.name: language, _run.status: status, _run.model: model}
-    query = query.where(*(column == value for column, value in wanted.items() if value))
+    filters = {schema.language.c.name: language, _run.status: status, _run.model: model}
+    query = query.where(*(column == value for column, value in filters.items() if value))
     if before:
         query = query.where(_run.id < before)
-    return [run_line(connection, run) for run in connection.scalars(query).all()]
+    return [run_summary(connection, run) for run in connection.scalars(query).all()]
 
 
-def find_run(connection: Connection, run: str) -> RunLine | None:
-    """The run whose id is `run`."""
-    known = known_run(connection, run)
-    return None if known is None else run_line(connection, known)
+def find_run(connection: Connection, run: str) -> RunSummary | None:
+    """The run with this id, None if there is none."""
+    id_ = run_id_or_none(connection, run)
+    return None if id_ is None else run_summary(connection, id_)
 
 
-def known_run(connection: Connection, run: str) -> str | None:
-    """`run`, where it is the id of one."""
+def run_id_or_none(connection: Connection, run: str) -> str | None:
+    """`run` if it is the id of a run, else None."""
     return connection.scalar(select(_run.id).where(_run.id == run))
 
 
 def run_settings(connection: Connection, run: str) -> Mapping[str, Any]:
-    """The settings that `run` was started with."""
-    found: Mapping[str, Any] = connection.scalars(select(_run.config).where(_run.id == run)).one()
-    return found
+    """The configuration of `run`."""
+    config: Mapping[str, Any] = connection.scalars(select(_run.config).where(_run.id == run)).one()
+    return config
 
 
 def progress(connection: Connection, run: str) -> str:
-    """Something that differs when there is news of `run`."""
+    """A state of `run` that changes with every new step, completion or status."""
     last = select(func.max(_metric.step)).where(_metric.run_id == run).scalar_subquery()
     programs = select(func.count()).where(schema.verification.c.run_id == run).scalar_subquery()
     status, step, count = connection.execute(select(_run.status, last, programs).where(_run.id == run)).one()
@@ -96,43 +96,43 @@ def progress(connection: Connection, run: str) -> str:
 
 
 def verdicts(connection: Connection, run: str) -> dict[str, dict[str, int]]:
-    """How many programs of `run` got each verdict, by phase."""
-    found = dict[str, dict[str, int]]()
+    """The number of programs of `run` by phase and verdict."""
+    counts = dict[str, dict[str, int]]()
     for phase, verdict, programs in queries.verdicts(connection, run):
-        found.setdefault(phase, dict.fromkeys(VERDICTS, 0))[verdict] = programs
-    return {phase: found[phase] for phase in PHASES if phase in found}
+        counts.setdefault(phase, dict.fromkeys(VERDICTS, 0))[verdict] = programs
+    return {phase: counts[phase] for phase in PHASES if phase in counts}
 
 
-def points(connection: Connection, run: str) -> Points:
+def curves(connection: Connection, run: str) -> Curves:
     """The curves of `run`."""
-    found = _figures(connection, run, CURVES)
-    width = -(-len(found) // MOST_POINTS) or 1
-    groups = [list(found)[start : start + width] for start in range(0, len(found), width)]
-    values = {name: [_mean(found, group, name) for group in groups] for name in CURVES}
-    return Points([group[-1] for group in groups], values, width, held_out(connection, run))
+    metrics = _metrics(connection, run, CURVE_METRICS)
+    width = -(-len(metrics) // MOST_POINTS) or 1
+    groups = [list(metrics)[start : start + width] for start in range(0, len(metrics), width)]
+    values = {name: [_mean(metrics, group, name) for group in groups] for name in CURVE_METRICS}
+    return Curves([group[-1] for group in groups], values, width, held_out(connection, run))
 
 
-def held_out(connection: Connection, run: str) -> list[HeldOut]:
-    """What was measured on held-out tasks, in order."""
+def held_out(connection: Connection, run: str) -> list[HeldOutScore]:
+    """The evaluations on held-out tasks, in order."""
     names = {f"{phase}_pass_at_1{end}" for phase in EVALUATIONS for end in ("", "_low", "_high")}
     return [
-        HeldOut(phase, step, rate, figures.get(f"{phase}_pass_at_1_low"), figures.get(f"{phase}_pass_at_1_high"))
-        for step, figures in _figures(connection, run, names).items()
+        HeldOutScore(phase, step, rate, metrics.get(f"{phase}_pass_at_1_low"), metrics.get(f"{phase}_pass_at_1_high"))
+        for step, metrics in _metrics(connection, run, names).items()
         for phase in EVALUATIONS
-        if (rate := figures.get(f"{phase}_pass_at_1")) is not None
+        if (rate := metrics.get(f"{phase}_pass_at_1")) is not None
     ]
 
 
-def _figures(connection: Connection, run: str, names: Sequence[str] | set[str]) -> dict[int, dict[str, float]]:
+def _metrics(connection: Connection, run: str, names: Sequence[str] | set[str]) -> dict[int, dict[str, float]]:
     query = select(_metric.step, _metric.name, _metric.value).where(
         _metric.run_id == run, _metric.name.in_(names), _metric.value.is_not(None)
     )
-    found = defaultdict[int, dict[str, float]](dict)
+    metrics = defaultdict[int, dict[str, float]](dict)
     for step, name, value in connection.execute(query.order_by(_metric.step)):
-        found[step][name] = value
-    return dict(found)
+        metrics[step][name] = value
+    return dict(metrics)
 
 
-def _mean(figures: Mapping[int, Mapping[str, float]], steps: Sequence[int], name: str) -> float | None:
-    values = [figures[step][name] for step in steps if name in figures[step]]
+def _mean(metrics: Mapping[int, Mapping[str, float]], steps: Sequence[int], name: str) -> float | None:
+    values = [metrics[step][name] for step in steps if name in metrics[step]]
     return fmean(values) if values else None

@@ -1,4 +1,4 @@
-"""Texts that hold what a person looks for: the newest first, in a stretch of the table at a time."""
+"""Full-text search, newest rows first, in ranges of a table so that a request can stop in time."""
 
 from __future__ import annotations
 
@@ -10,57 +10,59 @@ from typing import Any, Generic, TypeVar
 from sqlalchemy import Column, Connection, Table, func, or_, select
 
 from agnostics.store import schema
-from agnostics.store.queries.runs import RunLine, run_line
-from agnostics.web.queries.completions import Answer, answers
-from agnostics.web.queries.tasks import TaskText, task_text
+from agnostics.store.queries.runs import RunSummary, run_summary
+from agnostics.web.queries.completions import CompletionSummary, completion_summaries
+from agnostics.web.queries.tasks import TaskDetail, task_detail
 
 SEARCH_SECONDS = 0.6
-STRETCH = 10_000
+RANGE_ROWS = 10_000
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Found(Generic[T]):
-    """What was found. `rest` is where a further search goes on, None where everything was searched."""
+class SearchResult(Generic[T]):
+    """The matches. `rest` is the id at which the next search continues, None if everything was searched."""
 
     hits: Sequence[T]
     rest: int | None
 
 
-def find_programs(connection: Connection, text: str, size: int, below: int | None = None) -> Found[Answer]:
-    """Programs that hold `text`, each as it was written last; those numbered below `below`."""
+def find_programs(
+    connection: Connection, text: str, size: int, below: int | None = None
+) -> SearchResult[CompletionSummary]:
+    """Programs that contain `text`, each with its last completion; those with ids below `below`."""
     ids, rest = _search(connection, schema.program, [schema.program.c.text], text, size, below)
-    last = [answers(connection, schema.verification.c.program_id == id_, size=1) for id_ in ids]
-    return Found([one for found in last for one in found], rest)
+    last = [completion_summaries(connection, schema.verification.c.program_id == id_, size=1) for id_ in ids]
+    return SearchResult([completion for completions in last for completion in completions], rest)
 
 
-def find_tasks(connection: Connection, text: str, size: int, below: int | None = None) -> Found[TaskText]:
-    """Tasks that hold `text` in their id or statement; those numbered below `below`."""
+def find_tasks(connection: Connection, text: str, size: int, below: int | None = None) -> SearchResult[TaskDetail]:
+    """Tasks that contain `text` in their id or statement; those with ids below `below`."""
     columns = [schema.task.c.key, schema.task.c.statement]
     ids, rest = _search(connection, schema.task, columns, text, size, below)
-    return Found([task for id_ in ids if (task := task_text(connection, id_))], rest)
+    return SearchResult([task for id_ in ids if (task := task_detail(connection, id_))], rest)
 
 
-def find_runs(connection: Connection, text: str, size: int) -> list[RunLine]:
+def find_runs(connection: Connection, text: str, size: int) -> list[RunSummary]:
     """The newest runs with `text` in their id, model, data set or language."""
     run = schema.run.c
-    holds = [c.icontains(text, autoescape=True) for c in (run.id, run.model, run.dataset, schema.language.c.name)]
-    query = select(run.id).join(schema.language).where(or_(*holds))
-    return [run_line(connection, id_) for id_ in connection.scalars(query.order_by(run.id.desc()).limit(size)).all()]
+    matches = [c.icontains(text, autoescape=True) for c in (run.id, run.model, run.dataset, schema.language.c.name)]
+    query = select(run.id).join(schema.language).where(or_(*matches))
+    return [run_summary(connection, id_) for id_ in connection.scalars(query.order_by(run.id.desc()).limit(size)).all()]
 
 
 def _search(
     connection: Connection, table: Table, columns: Sequence[Column[Any]], text: str, size: int, below: int | None
 ) -> tuple[list[int], int | None]:
-    """The numbers of rows that hold `text`, highest first, and where to go on after `size` of them or 0.6 s."""
+    """The ids of rows that contain `text`, highest first; stops after `size` rows or 0.6 s, at the second value."""
     end = time.monotonic() + SEARCH_SECONDS
     top = below if below is not None else (connection.scalar(select(func.max(table.c.id))) or 0) + 1
-    holds = or_(*(column.icontains(text, autoescape=True) for column in columns))
-    found: list[int] = []
-    while top > 1 and len(found) < size and time.monotonic() < end:
-        bottom = max(1, top - STRETCH)
-        query = select(table.c.id).where(table.c.id >= bottom, table.c.id < top, holds).order_by(table.c.id.desc())
-        some = connection.scalars(query.limit(size - len(found))).all()
-        found += some
-        top = some[-1] if len(found) == size else bottom
-    return found, top if top > 1 else None
+    matches = or_(*(column.icontains(text, autoescape=True) for column in columns))
+    ids: list[int] = []
+    while top > 1 and len(ids) < size and time.monotonic() < end:
+        bottom = max(1, top - RANGE_ROWS)
+        query = select(table.c.id).where(table.c.id >= bottom, table.c.id < top, matches).order_by(table.c.id.desc())
+        some = connection.scalars(query.limit(size - len(ids))).all()
+        ids += some
+        top = some[-1] if len(ids) == size else bottom
+    return ids, top if top > 1 else None

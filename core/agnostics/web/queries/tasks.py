@@ -1,4 +1,4 @@
-"""Tasks: those of a run with how often each was solved, one with its text, and the programs written for it."""
+"""Tasks: those of a run with their pass rates, one with its text, and the completions of it."""
 
 from __future__ import annotations
 
@@ -11,41 +11,41 @@ from sqlalchemy.sql.selectable import Subquery
 
 from agnostics.store import schema
 from agnostics.types.rollout import PHASES
-from agnostics.web.queries.completions import Answer, answers
+from agnostics.web.queries.completions import CompletionSummary, completion_summaries
 
 MOST_COUNTED = 20_000
 Order = Literal["hardest", "easiest", "most"]
-_done, _task = schema.verification.c, schema.task.c
-_accepted = func.count().filter(_done.verdict == "accepted")
+_verification, _task = schema.verification.c, schema.task.c
+_accepted = func.count().filter(_verification.verdict == "accepted")
 
 
 @dataclass(frozen=True, slots=True)
-class TaskLine:
-    """How often a task was solved: `accepted` of `programs` judged; a failed sandbox judges nothing."""
+class TaskSummary:
+    """A task with its pass rate: `accepted` of `programs`; sandbox errors are not counted."""
 
     task_id: int
     task: str
-    kind: str | None
+    family: str | None
     programs: int
     accepted: int
     rate: float
 
 
 @dataclass(frozen=True, slots=True)
-class TaskText:
-    """A task as it was used; `definition` holds its tests and the rest."""
+class TaskDetail:
+    """A task as a run used it; `definition` contains its tests and its other fields."""
 
     task_id: int
     task: str
-    kind: str | None
+    family: str | None
     difficulty: str | None
     statement: str
     definition: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
-    """What a run made of a task in a phase."""
+class TaskRun:
+    """The pass count of a task in a phase of a run."""
 
     run: str
     phase: str
@@ -54,33 +54,33 @@ class Tried:
 
 
 def phases(connection: Connection, run: str) -> list[str]:
-    """The phases of `run` that hold a program."""
-    held = [exists().where(_done.run_id == run, _done.phase == phase) for phase in PHASES]
-    (found,) = connection.execute(select(*held))
-    return [phase for phase, there in zip(PHASES, found, strict=True) if there]
+    """The phases in which `run` has completions."""
+    present = [exists().where(_verification.run_id == run, _verification.phase == phase) for phase in PHASES]
+    (flags,) = connection.execute(select(*present))
+    return [phase for phase, flag in zip(PHASES, flags, strict=True) if flag]
 
 
 def tasks_page(
     connection: Connection, run: str, phase: str, order: Order, size: int, after: tuple[float, int] | None = None
-) -> list[TaskLine]:
-    """`size` tasks of `run` in `phase`, those after (value that orders, task's number)."""
+) -> list[TaskSummary]:
+    """`size` tasks of `run` in `phase`, those after the key (value of the order, id of the task)."""
     counted = _counted(run, phase)
     value = {"hardest": counted.c.rate, "easiest": counted.c.rate, "most": counted.c.programs}[order]
-    query = select(counted, _task.key, _task.kind).join(schema.task, _task.id == counted.c.task_id).limit(size)
+    query = select(counted, _task.key, _task.family).join(schema.task, _task.id == counted.c.task_id).limit(size)
     query = query.order_by(value if order == "hardest" else value.desc(), counted.c.task_id)
     if after is not None:
-        query = query.where(_beyond(value, counted.c.task_id, after, descending=order != "hardest"))
+        query = query.where(_after(value, counted.c.task_id, after, descending=order != "hardest"))
     return [
-        TaskLine(row.task_id, row.key, row.kind, int(row.programs), int(row.accepted), row.rate)
+        TaskSummary(row.task_id, row.key, row.family, int(row.programs), int(row.accepted), row.rate)
         for row in connection.execute(query)
     ]
 
 
 def _counted(run: str, phase: str) -> Subquery:
-    """The tasks with their counts. By step first, which the index gives in order: then there is little to sort."""
-    judged = (_done.run_id == run, _done.phase == phase, _done.verdict != "sandbox_error")
-    columns = (_done.task_id, func.count().label("programs"), _accepted.label("accepted"))
-    by_step = select(*columns).where(*judged).group_by(_done.step, _done.task_id).subquery()
+    """The tasks with their counts; grouped by step first, in the order of the index, so that little is sorted."""
+    conditions = (_verification.run_id == run, _verification.phase == phase, _verification.verdict != "sandbox_error")
+    columns = (_verification.task_id, func.count().label("programs"), _accepted.label("accepted"))
+    by_step = select(*columns).where(*conditions).group_by(_verification.step, _verification.task_id).subquery()
     programs, accepted = func.sum(by_step.c.programs), func.sum(by_step.c.accepted)
     return (
         select(
@@ -94,36 +94,36 @@ def _counted(run: str, phase: str) -> Subquery:
     )
 
 
-def _beyond(
-    value: ColumnElement[Any], number: ColumnElement[int], after: tuple[float, int], *, descending: bool
+def _after(
+    value: ColumnElement[Any], id_: ColumnElement[int], key: tuple[float, int], *, descending: bool
 ) -> ColumnElement[bool]:
-    last, last_number = after
-    further = value < last if descending else value > last
-    return or_(further, and_(value == last, number > last_number))
+    last, last_id = key
+    later = value < last if descending else value > last
+    return or_(later, and_(value == last, id_ > last_id))
 
 
-def task_text(connection: Connection, task_id: int) -> TaskText | None:
-    """The task with the number `task_id`."""
-    columns = (_task.id, _task.key, _task.kind, _task.difficulty, _task.statement, _task.definition)
+def task_detail(connection: Connection, task_id: int) -> TaskDetail | None:
+    """The task with the id `task_id`, None if there is none."""
+    columns = (_task.id, _task.key, _task.family, _task.difficulty, _task.statement, _task.definition)
     row = connection.execute(select(*columns).where(_task.id == task_id)).one_or_none()
-    return None if row is None else TaskText(*row)
+    return None if row is None else TaskDetail(*row)
 
 
-def tried(connection: Connection, task_id: int) -> list[Tried]:
-    """Which runs tried a task, newest first, from its last 20,000 programs."""
+def task_runs(connection: Connection, task_id: int) -> list[TaskRun]:
+    """The pass counts of a task by run and phase, newest run first, over its last 20,000 programs."""
     last = (
-        select(_done.run_id, _done.phase, _done.verdict)
-        .where(_done.task_id == task_id)
-        .order_by(_done.completion_id.desc())
+        select(_verification.run_id, _verification.phase, _verification.verdict)
+        .where(_verification.task_id == task_id)
+        .order_by(_verification.completion_id.desc())
         .limit(MOST_COUNTED)
         .subquery()
     )
     accepted = func.count().filter(last.c.verdict == "accepted")
     query = select(last.c.run_id, last.c.phase, func.count(), accepted).group_by(last.c.run_id, last.c.phase)
-    return [Tried(*row) for row in connection.execute(query.order_by(last.c.run_id.desc(), last.c.phase))]
+    return [TaskRun(*row) for row in connection.execute(query.order_by(last.c.run_id.desc(), last.c.phase))]
 
 
-def answers_page(
+def completions_page(
     connection: Connection,
     task_id: int,
     size: int,
@@ -132,10 +132,10 @@ def answers_page(
     phase: str = "",
     verdict: str = "",
     before: int | None = None,
-) -> list[Answer]:
-    """The newest `size` answers to a task, those numbered below `before`; an empty text filters nothing."""
-    wanted = {_done.run_id: run, _done.phase: phase, _done.verdict: verdict}
-    conditions = [column == value for column, value in wanted.items() if value]
+) -> list[CompletionSummary]:
+    """The newest `size` completions of a task with ids below `before`; an empty text filters nothing."""
+    filters = {_verification.run_id: run, _verification.phase: phase, _verification.verdict: verdict}
+    conditions = [column == value for column, value in filters.items() if value]
     if before is not None:
-        conditions.append(_done.completion_id < before)
-    return answers(connection, _done.task_id == task_id, *conditions, size=size)
+        conditions.append(_verification.completion_id < before)
+    return completion_summaries(connection, _verification.task_id == task_id, *conditions, size=size)

@@ -1,4 +1,4 @@
-// The curves of a run: drawn from /runs/RUN/curves, and drawn again while the run goes on.
+// The curves of a run: drawn from /runs/RUN/curves, and updated while the run is in progress.
 "use strict";
 
 const HEIGHT = 190;
@@ -7,16 +7,16 @@ const charts = document.querySelector(".charts");
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 const faint = (name) => `color-mix(in srgb, ${colour(name)} 45%, transparent)`;
 const share = (value) => (value == null ? "–" : value.toFixed(3));
-const figure = (value) => (value == null ? "–" : Number(value.toPrecision(4)).toString());
+const number = (value) => (value == null ? "–" : Number(value.toPrecision(4)).toString());
 
 const VERDICTS = {
   accepted: "accepted", wrong_answer: "wrong", runtime_error: "runtime", time_limit: "time", output_limit: "output",
   memory_limit: "memory", compile_error: "compile", no_program: "none", sandbox_error: "sandbox",
 };
 const IDLE = { idle_generation: "memory", idle_verification: "wrong", idle_training: "accepted" };
-const SECONDS = { sampling_s: "memory", verifying_s: "wrong", updating_s: "accepted", syncing_s: "runtime" };
+const SECONDS = { generation_s: "memory", verification_wait_s: "wrong", update_s: "accepted", weight_sync_s: "runtime" };
 
-// The mean over the points around each: a twentieth of all, and at least five.
+// The moving average over a twentieth of the points, at least five.
 function smoothed(values) {
   const reach = Math.floor(Math.max(5, Math.floor(values.length / 20)) / 2);
   return values.map((_, place) => {
@@ -25,19 +25,19 @@ function smoothed(values) {
   });
 }
 
-// A pale line for what each step had, a strong one for the mean around it.
-function line(label, values, name, told) {
+// A pale line for the values of the steps, a strong one for their moving average.
+function line(label, values, name, format) {
   return {
     data: [values, smoothed(values)],
     series: [
-      { label, stroke: faint(name), width: 1, points: { show: false }, value: (_, value) => told(value) },
-      { label: "mean", stroke: colour(name), width: 2, points: { show: false }, value: (_, value) => told(value) },
+      { label, stroke: faint(name), width: 1, points: { show: false }, value: (_, value) => format(value) },
+      { label: "mean", stroke: colour(name), width: 2, points: { show: false }, value: (_, value) => format(value) },
     ],
   };
 }
 
-// Layers that stand on each other; the highest is drawn first, and each shows its own value.
-function layers(values, colours, told) {
+// Stacked areas; the highest is drawn first, and each shows its own value in the legend.
+function layers(values, colours, format) {
   const names = Object.keys(colours).filter((name) => values[name]?.some((value) => value > 0));
   let sum = values[names[0]]?.map(() => 0) ?? [];
   const tops = names.map((name) => (sum = sum.map((below, place) => below + (values[name][place] ?? 0))));
@@ -47,12 +47,12 @@ function layers(values, colours, told) {
     fill: colour(colours[name]),
     width: 0,
     points: { show: false },
-    value: (_, __, ___, place) => told(place == null ? null : values[name][place]),
+    value: (_, __, ___, place) => format(place == null ? null : values[name][place]),
   }));
   return { data: tops.reverse(), series: series.reverse() };
 }
 
-const named = (values, names, prefix) => Object.fromEntries(names.map((name) => [name, values[prefix + name]]));
+const byShortName = (values, names, prefix) => Object.fromEntries(names.map((name) => [name, values[prefix + name]]));
 
 function accepted(points) {
   const trained = line("in training", points.values.pass_rate, "memory", share);
@@ -67,15 +67,15 @@ function accepted(points) {
     series.push({ ...edge, label: "low" }, { ...edge, label: "high" });
   }
   const band = { series: [5, 4], fill: `color-mix(in srgb, ${colour("compile")} 15%, transparent)` };
-  return { title: "Programs accepted", data: tables.length > 1 ? uPlot.join(tables) : tables[0], series, bands: held.length ? [band] : [], top: 1 };
+  return { title: "Pass rate", data: tables.length > 1 ? uPlot.join(tables) : tables[0], series, bands: held.length ? [band] : [], top: 1 };
 }
 
-function described(points) {
+function chartsOf(points) {
   const { steps, values } = points;
   const rewards = line("reward", values.reward_mean, "memory", share);
-  const lengths = line("tokens", values.tokens_mean, "memory", figure);
-  const verdicts = layers(named(values, Object.keys(VERDICTS), "share_"), VERDICTS, share);
-  const seconds = layers(values, SECONDS, figure);
+  const lengths = line("tokens", values.tokens_mean, "memory", number);
+  const verdicts = layers(byShortName(values, Object.keys(VERDICTS), "fraction_"), VERDICTS, share);
+  const seconds = layers(values, SECONDS, number);
   const idle = Object.entries(IDLE).filter(([name]) => values[name].some((value) => value != null)).map(([name, one]) => ({
     label: name.replace("idle_", ""), stroke: colour(one), width: 1.5, points: { show: false }, value: (_, value) => share(value),
   }));
@@ -83,9 +83,9 @@ function described(points) {
     accepted(points),
     { title: "Verdicts", data: [steps, ...verdicts.data], series: verdicts.series, top: 1 },
     { title: "Reward", data: [steps, ...rewards.data], series: rewards.series },
-    { title: "Length of an answer, tokens", data: [steps, ...lengths.data], series: lengths.series },
-    { title: "Seconds of a step", data: [steps, ...seconds.data], series: seconds.series, bottom: 0 },
-    { title: "Share of a step in which nothing was done", data: [steps, ...Object.keys(IDLE).slice(0, idle.length).map((name) => values[name])], series: idle, top: 1 },
+    { title: "Completion length, tokens", data: [steps, ...lengths.data], series: lengths.series },
+    { title: "Step time, seconds", data: [steps, ...seconds.data], series: seconds.series, bottom: 0 },
+    { title: "Idle fraction of a step", data: [steps, ...Object.keys(IDLE).slice(0, idle.length).map((name) => values[name])], series: idle, top: 1 },
   ].filter((chart) => chart.series.length && chart.data[0].length);
 }
 
@@ -103,12 +103,12 @@ function options(chart, width) {
     cursor: { sync: { key: "steps" }, drag: { x: true, y: false } },
     series: [{ label: "step" }, ...chart.series],
     bands: chart.bands ?? [],
-    // Where the pointer is nowhere, the legend tells of the last step.
-    hooks: { setCursor: [(plot) => { if (plot.cursor.idx == null) tellLast(plot); }], setData: [tellLast] },
+    // Without a pointer, the legend shows the last step.
+    hooks: { setCursor: [(plot) => { if (plot.cursor.idx == null) showLast(plot); }], setData: [showLast] },
   };
 }
 
-function tellLast(plot) {
+function showLast(plot) {
   plot.setLegend({ idx: plot.data[0].length - 1 });
 }
 
@@ -118,20 +118,20 @@ let last = null;
 
 function draw(points) {
   const width = (figure) => Math.floor(figure.getBoundingClientRect().width);
-  const wanted = described(points);
+  const current = chartsOf(points);
   const before = shape;
-  shape = JSON.stringify([points.width, wanted.map((chart) => chart.series.map((one) => one.label))]);
+  shape = JSON.stringify([points.width, current.map((chart) => chart.series.map((one) => one.label))]);
   last = points;
   if (shape === before) {
     drawn.forEach((plot, i) => {
-      plot.series.slice(1).forEach((one, at) => (one.value = wanted[i].series[at].value));
-      plot.setData(wanted[i].data);
+      plot.series.slice(1).forEach((one, at) => (one.value = current[i].series[at].value));
+      plot.setData(current[i].data);
     });
     return;
   }
   drawn.forEach((plot) => plot.destroy());
   charts.querySelectorAll("figure").forEach((old) => old.remove());
-  const figures = wanted.map((chart) => {
+  const figures = current.map((chart) => {
     const made = document.createElement("figure");
     const caption = document.createElement("figcaption");
     caption.textContent = chart.title + (points.width > 1 ? `, means of ${points.width} steps` : "");
@@ -139,8 +139,8 @@ function draw(points) {
     made.append(caption);
     return charts.appendChild(made);
   });
-  drawn = wanted.map((chart, i) => new uPlot(options(chart, width(figures[i])), chart.data, figures[i]));
-  drawn.forEach(tellLast);
+  drawn = current.map((chart, i) => new uPlot(options(chart, width(figures[i])), chart.data, figures[i]));
+  drawn.forEach(showLast);
 }
 
 function redraw() {
@@ -155,11 +155,11 @@ const news = document.createElement("p");
 news.className = "news";
 news.setAttribute("role", "status");
 
-async function renew() {
-  const answer = await fetch(`${charts.dataset.run}/progress`);
-  if (!answer.ok) return;
+async function refresh() {
+  const response = await fetch(`${charts.dataset.run}/progress`);
+  if (!response.ok) return;
   const focused = document.activeElement?.getAttribute?.("href");
-  const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
   for (const part of fresh.querySelectorAll("[data-fresh]")) document.getElementById(part.id).replaceWith(part);
   if (focused) [...document.querySelectorAll("[data-fresh] a")].find((link) => link.getAttribute("href") === focused)?.focus();
 }
@@ -167,26 +167,26 @@ async function renew() {
 let seen = "";
 let newest = Date.now();
 
-async function look() {
+async function poll() {
   const begin = performance.now();
   let live = true;
   try {
-    const answer = await fetch(`${charts.dataset.run}/curves?seen=${encodeURIComponent(seen)}`);
-    if (answer.status === 200) {
-      const points = await answer.json();
+    const response = await fetch(`${charts.dataset.run}/curves?seen=${encodeURIComponent(seen)}`);
+    if (response.status === 200) {
+      const points = await response.json();
       draw(points);
-      if (seen) await renew();
+      if (seen) await refresh();
       ({ seen, live } = points);
       newest = Date.now();
-    } else if (answer.status !== 204) throw new Error(answer.statusText);
+    } else if (response.status !== 204) throw new Error(response.statusText);
     const quiet = Math.round((Date.now() - newest) / 60000);
-    news.textContent = live ? `Live: this page renews itself${quiet ? `; nothing new for ${quiet} min` : ""}.` : "";
+    news.textContent = live ? `Live: this page updates itself${quiet ? `; no change for ${quiet} min` : ""}.` : "";
   } catch {
-    news.textContent = "The server does not answer; trying again.";
+    news.textContent = "The server does not respond; retrying.";
   }
-  // Never more than a twentieth of the server's time.
+  // At most a twentieth of the server's time.
   const pause = Math.min(SLOWEST_S * 1000, Math.max(1000, 20 * (performance.now() - begin)));
-  if (live) setTimeout(look, pause);
+  if (live) setTimeout(poll, pause);
 }
 
 charts.prepend(news);
@@ -195,4 +195,4 @@ new ResizeObserver(() => drawn.forEach((plot) => {
   if (width !== plot.width) plot.setSize({ width, height: HEIGHT });
 })).observe(charts);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
-look();
+poll();

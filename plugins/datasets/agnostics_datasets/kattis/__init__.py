@@ -19,14 +19,14 @@ class Kattis(Dataset):
     """Problem packages in the formats `legacy` and `2023-07` and later (problem-package-format.kattis.com).
 
     The source is a package (a folder with `problem.yaml`, or its .zip or .kpp) or a folder of them. The tests are the
-    samples and the secret test cases in their order; the statement is the English one, in LaTeX or Markdown as it was
-    written, with the samples.
+    samples and the secret test cases in their order; the statement is the English one, in its LaTeX or Markdown source,
+    with the samples.
 
-    Flags of the default validator become the mode of comparison; it does not tell upper from lower case unless it is
-    asked to, which `tokens` does. An output validator becomes a checker in the language `kattis-validator` of this
-    distribution: files of C++ or of Python, in folders too, or anything that its own script `build` makes. Left out are
-    problems that are scored, interactive or of several passes, those without tests or with a statement in PDF only,
-    those whose test groups have flags of their own, and those with a validator of another kind, or with several.
+    Flags of the default validator select the mode of comparison; the validator ignores case by default, `tokens` does
+    not. An output validator becomes a checker in the language `kattis-validator` of this distribution: C++ or Python
+    files, in folders too, or anything that its own script `build` produces. Left out are problems with scoring,
+    interaction or several passes, those without tests or with a statement in PDF only, those whose test groups have
+    flags of their own, and those with several validators or one of another language.
 
     A package has no split; all tasks are for training. The licence is each package's own, in `metadata.license`.
     """

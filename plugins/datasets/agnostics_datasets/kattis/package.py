@@ -1,4 +1,4 @@
-"""A problem package as it lies in a folder or an archive: what its files say, in each version of the format."""
+"""Reader of problem packages in folders and archives, in each version of the format."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _ARCHIVES = {".zip", ".kpp"}
 
 
 def words(value: Any) -> list[str]:
-    """Words in a list, in one text as older versions of the format have them, or a single number."""
+    """The words in a list, in one text (older versions of the format), or a single number."""
     return list(map(str, value)) if isinstance(value, list) else str("" if value is None else value).split()
 
 
 Words = Annotated[list[str], BeforeValidator(words)]
 
 
-class Limits(Fields):
+class PackageLimits(Fields):
     """The limits that are read: seconds, and MiB."""
 
     time_limit: float | None = None
@@ -38,7 +38,7 @@ class Limits(Fields):
 
 
 class About(Fields):
-    """What is read of `problem.yaml`."""
+    """The fields of `problem.yaml` that are read."""
 
     name: str | dict[str, str] | None = None
     type: Words = Field(["pass-fail"], validate_default=True)
@@ -47,7 +47,7 @@ class About(Fields):
     license: str | None = None
     source: Any = None
     keywords: Words = Field(default_factory=list)
-    limits: Annotated[Limits, BeforeValidator(lambda value: value or {})] = Limits()
+    limits: Annotated[PackageLimits, BeforeValidator(lambda value: value or {})] = PackageLimits()
 
     @property
     def is_plain(self) -> bool:
@@ -56,25 +56,25 @@ class About(Fields):
 
     @property
     def title(self) -> str | None:
-        """The name, in English where there are several."""
+        """The name, in English if there are several."""
         return (
             (self.name.get("en") or next(iter(self.name.values()), None)) if isinstance(self.name, dict) else self.name
         )
 
 
 class Package:
-    """A package: its root, and its name, which is the folder's."""
+    """A package: its root, its name (the folder's), and its location for error messages."""
 
     def __init__(self, root: Traversable, name: str, where: str) -> None:
         self.root, self.name, self.where = root, name, where
 
     @cached_property
     def about(self) -> About:
-        """`problem.yaml`. Raises ValueError where it is malformed."""
+        """The content of `problem.yaml`. Raises ValueError if it is malformed."""
         return About.model_validate(read_yaml(self.root / "problem.yaml"))
 
     def statement(self) -> str | None:
-        """The English statement, or the one without a language; None where there is none in text."""
+        """The English statement, or the one without a language; None if there is none in text form."""
         for folder in _STATEMENTS:
             for name in ("problem.en.md", "problem.en.tex", "problem.md", "problem.tex"):
                 if (file := self.root / folder / name).is_file():
@@ -82,11 +82,11 @@ class Package:
         return None
 
     def tests(self, group: str) -> list[Test]:
-        """The test cases of `sample` or `secret` and their subgroups. Raises ValueError for one without its answer."""
+        """The test cases of `sample` or `secret` and their subgroups. Raises ValueError for one without an answer."""
         return [Test(input=_text(given), output=_text(answer)) for given, answer in _cases(self.root / "data" / group)]
 
     def time_limit(self) -> float | None:
-        """Seconds for a test: in `problem.yaml`, or where Kattis and DOMjudge keep it in older packages."""
+        """The seconds for a test, from `problem.yaml`, or from the files of Kattis and DOMjudge in older packages."""
         found = [self.about.limits.time_limit]
         if (file := self.root / ".timelimit").is_file():
             found.append(float(file.read_text()))
@@ -108,7 +108,7 @@ def packages(source: str) -> Iterator[Package]:
 
 
 def read_yaml(file: Traversable) -> dict[str, Any]:
-    """The mapping in a YAML file. Raises ValueError where there is none."""
+    """The mapping in a YAML file. Raises ValueError if it is not one."""
     try:
         found = yaml.safe_load(file.read_text(encoding="utf-8"))
     except (yaml.YAMLError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""How a package judges outputs: flags of the default validator, or a program that becomes a checker."""
+"""The comparison of a package: flags of the default validator, or an output validator as a checker."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agnostics.types.task import FILE_NAME, Checker, Comparison
 from agnostics_datasets.kattis.package import Package, read_yaml, words
 
 _FOLDERS = "agn_folders.sh"
-"""The script that makes folders; the language `kattis-validator` runs it first."""
+"""The script that creates folders; the language `kattis-validator` runs it first."""
 _GROUP_FILES = ("testdata.yaml", "test_group.yaml")
 _GROUP_FLAGS = ("output_validator_flags", "output_validator_args")
 _CPP = (".cc", ".C", ".cpp", ".cxx", ".c++")
@@ -23,7 +23,7 @@ _TOLERANCES = {"float_tolerance", "float_relative_tolerance", "float_absolute_to
 
 
 def comparison(package: Package) -> Comparison | None:
-    """How outputs are compared; None where that cannot be carried over. Raises ValueError for malformed flags."""
+    """The comparison of outputs; None if it is not supported. Raises ValueError for malformed flags."""
     flags = _flags(package)
     if flags is None:
         return None
@@ -35,9 +35,9 @@ def comparison(package: Package) -> Comparison | None:
 
 
 def _program(package: Package) -> list[Traversable] | None:
-    """The files of the output validator; None where the default one judges, or several do."""
+    """The files of the output validator; None if the default one is used, or there are several."""
     if package.about.validation[:1] != ["custom"]:
-        return _entries(package.root / "output_validator") or None  # as of the format 2023-07
+        return _entries(package.root / "output_validator") or None  # since the format 2023-07
     programs = _entries(package.root / "output_validators")
     if len(programs) != 1:
         return None
@@ -45,18 +45,18 @@ def _program(package: Package) -> list[Traversable] | None:
 
 
 def _flags(package: Package) -> list[str] | None:
-    """The flags of the whole package; None where some of its test groups have others."""
-    found = [package.about.validator_flags]
+    """The flags of the whole package; None if a test group has its own."""
+    flags = [package.about.validator_flags]
     for group in _groups(package.root / "data"):
-        said = [read_yaml(group / name) for name in _GROUP_FILES if (group / name).is_file()]
-        found += [words(_flags_of(each[key])) for each in said for key in _GROUP_FLAGS if key in each]
-    distinct = {tuple(each) for each in found if each}
+        settings = [read_yaml(group / name) for name in _GROUP_FILES if (group / name).is_file()]
+        flags += [words(_flags_of(each[key])) for each in settings for key in _GROUP_FLAGS if key in each]
+    distinct = {tuple(each) for each in flags if each}
     return None if len(distinct) > 1 else list(next(iter(distinct), ()))
 
 
-def _flags_of(said: Any) -> Any:
-    """The flags alone, where a mapping names the validator that they are for too."""
-    return said.get("flags") if isinstance(said, dict) else said
+def _flags_of(value: Any) -> Any:
+    """The flags, also from a mapping that names their validator."""
+    return value.get("flags") if isinstance(value, dict) else value
 
 
 def _groups(folder: Traversable) -> Iterator[Traversable]:
@@ -68,7 +68,7 @@ def _groups(folder: Traversable) -> Iterator[Traversable]:
 
 
 def _default(flags: list[str]) -> Comparison | None:
-    """The mode for flags of the default validator; None for spaces that count beside numbers that are rounded."""
+    """The mode for flags of the default validator; None for significant spaces together with a float tolerance."""
     rest, exact, tolerances = iter(flags), False, dict[str, float]()
     for word in rest:
         if word in _TOLERANCES:
@@ -85,7 +85,7 @@ def _default(flags: list[str]) -> Comparison | None:
 
 
 def _checker(program: list[Traversable], flags: list[str]) -> Checker | None:
-    """The checker that builds and runs a validator; None where a name in it cannot be a file's, or its language."""
+    """The checker that builds and runs a validator; None if a file name or its language is not supported."""
     sources = {path: file.read_bytes().decode("utf-8", "surrogateescape") for path, file in _walk(program)}
     if not all(re.match(FILE_NAME, part) for path in sources for part in path.split("/")):
         return None
@@ -97,7 +97,7 @@ def _checker(program: list[Traversable], flags: list[str]) -> Checker | None:
 
 
 def _walk(entries: Iterable[Traversable], above: str = "") -> Iterator[tuple[str, Traversable]]:
-    """Every file with its path, those of folders too."""
+    """Every file with its path, recursively."""
     for entry in entries:
         if entry.is_file():
             yield above + entry.name, entry
@@ -106,7 +106,7 @@ def _walk(entries: Iterable[Traversable], above: str = "") -> Iterator[tuple[str
 
 
 def _flat(sources: dict[str, str]) -> dict[str, str]:
-    """The same files for a program's folder, which has none in it: a script makes those and copies files into them."""
+    """The same files in a flat folder: a script creates the subfolders and copies the files into them."""
     names = {path: f"agn_file.{number}" if "/" in path else path for number, path in enumerate(sources)}
     copies = "".join(
         f"mkdir -p {shlex.quote(path.rpartition('/')[0])} && cp {name} {shlex.quote(path)} || exit 1\n"
@@ -118,10 +118,10 @@ def _flat(sources: dict[str, str]) -> dict[str, str]:
 
 
 def _scripts(names: list[str]) -> dict[str, str] | None:
-    """The scripts `build` and `run` for files of these names, where they do not bring their own.
+    """The scripts `build` and `run` for files of these names, if they do not include their own.
 
-    `detect_language` and `SourceCode` of problemtools: the language with the most files, C++ before Python, and of
-    Python the file called main, else the first. None where there is no file of either.
+    As `detect_language` and `SourceCode` of problemtools: the language with the most files, C++ before Python, and for
+    Python the file named main, else the first. None if there is no file of either.
     """
     if "build" in names:
         return {}

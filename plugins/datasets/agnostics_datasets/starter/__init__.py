@@ -1,4 +1,4 @@
-"""The `starter` data set: small tasks of many kinds, generated from a seed, for models that are just starting."""
+"""The `starter` data set: small tasks of many families, generated from a seed, for models that are just starting."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from agnostics.types.errors import UsageError, unknown
 from agnostics.types.task import Task
 
 from agnostics_datasets.starter import algorithms, arithmetic, lists, parsing, strings
-from agnostics_datasets.starter.kind import Kind, Parameters
+from agnostics_datasets.starter.family import Parameters, TaskFamily
 
-KINDS: dict[str, Kind] = {
-    kind.name: kind for theme in (arithmetic, algorithms, strings, lists, parsing) for kind in theme.KINDS
+FAMILIES: dict[str, TaskFamily] = {
+    family.name: family for theme in (arithmetic, algorithms, strings, lists, parsing) for family in theme.FAMILIES
 }
 HELD_OUT = 5
 """One combination of statement and parameters in this many is held out of training."""
 
 
 class Starter(Dataset):
-    """Thousands of statements from a few dozen kinds of task.
+    """Thousands of statements from a few dozen families of tasks.
 
-    Which statements are held out is fixed; the seed decides their order and the inputs they are tested on. Held-out
-    tasks are tested on inputs of the training split's kinds and of kinds that it lacks. Every stretch of tasks as long
-    as the number of kinds holds one of each, as far as they reach.
+    The held-out statements are fixed; the seed decides the order of the tasks and the inputs of their tests. Held-out
+    tasks are tested on inputs like those of the training split and on inputs that it lacks. Every block of tasks as
+    long as the number of families holds one task of each family, until a family is exhausted.
     """
 
     name: ClassVar[str] = "starter"
-    description: ClassVar[str] = "Small tasks of many kinds, generated from a seed."
+    description: ClassVar[str] = "Small tasks of many families, generated from a seed."
     license: ClassVar[str] = "Apache-2.0"
-    size: ClassVar[str] = "about 10,000 statements of 67 kinds, a fifth of them held out; inputs without end"
+    size: ClassVar[str] = "about 10,000 statements of 67 families, a fifth of them held out; inputs without end"
     fields: ClassVar[Mapping[str, str]] = {"seed": "the order of the tasks, and the inputs of their tests"}
 
     def tasks(self, split: str, *, source: str | None = None, seed: int = 0) -> Iterator[Task]:
@@ -44,25 +44,25 @@ class Starter(Dataset):
 
 
 def _generate(split: str, seed: int) -> Iterator[Task]:
-    for kind, index, (statement, parameters) in _ordered(split, seed):
-        name = f"starter-{seed}/{kind.name}/{index}"
-        yield kind.task(name, statement, parameters, wide=split == "test", seed=seed)
+    for family, index, (statement, parameters) in _ordered(split, seed):
+        name = f"starter-{seed}/{family.name}/{index}"
+        yield family.task(name, statement, parameters, wide=split == "test", seed=seed)
 
 
-def _ordered(split: str, seed: int) -> Iterator[tuple[Kind, int, tuple[str, Parameters]]]:
-    """Rounds over the kinds, each in an order of its own, until every combination of the split has come."""
+def _ordered(split: str, seed: int) -> Iterator[tuple[TaskFamily, int, tuple[str, Parameters]]]:
+    """Round-robin over the families, shuffled in each round, until every combination of the split is used."""
     rng = Random(f"starter/{seed}/{split}")
-    left = [(kind, _part(kind, split)) for kind in KINDS.values()]
+    left = [(family, _part(family, split)) for family in FAMILIES.values()]
     for _, part in left:
         rng.shuffle(part)
     while left:
         rng.shuffle(left)
-        for kind, part in left:
+        for family, part in left:
             index, combination = part.pop()
-            yield kind, index, combination
-        left = [(kind, part) for kind, part in left if part]
+            yield family, index, combination
+        left = [(family, part) for family, part in left if part]
 
 
-def _part(kind: Kind, split: str) -> list[tuple[int, tuple[str, Parameters]]]:
-    every = enumerate(kind.combinations())
+def _part(family: TaskFamily, split: str) -> list[tuple[int, tuple[str, Parameters]]]:
+    every = enumerate(family.combinations())
     return [(index, each) for index, each in every if (index % HELD_OUT == 0) == (split == "test")]

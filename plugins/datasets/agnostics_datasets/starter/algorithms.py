@@ -1,11 +1,11 @@
-"""Starter tasks that take a loop over numbers."""
+"""Starter tasks that need a loop over numbers."""
 
 from __future__ import annotations
 
 import math
 
+from agnostics_datasets.starter.family import TaskFamily
 from agnostics_datasets.starter.forms import POSITIVE, SMALL
-from agnostics_datasets.starter.kind import Kind
 
 
 def _sequence(n: int, k: int) -> int:
@@ -29,8 +29,8 @@ def _fibonacci(n: int, k: int) -> int:
     return a % k
 
 
-KINDS = (
-    Kind(
+FAMILIES = (
+    TaskFamily(
         "sum_multiples",
         POSITIVE,
         (
@@ -41,7 +41,7 @@ KINDS = (
         lambda n, k: sum(range(k, n + 1, k)),
         {"k": range(2, 14)},
     ),
-    Kind(
+    TaskFamily(
         "gcd",
         POSITIVE,
         (
@@ -52,7 +52,7 @@ KINDS = (
         lambda n, k: math.gcd(n, k),
         {"k": (12, 18, 20, 24, 30, 36, 40, 42, 48, 54, 60, 72, 84, 90, 96)},
     ),
-    Kind(
+    TaskFamily(
         "digit_sum",
         POSITIVE,
         (
@@ -63,7 +63,7 @@ KINDS = (
         lambda n, k: k * sum(map(int, str(n))),
         {"k": range(2, 18)},
     ),
-    Kind(
+    TaskFamily(
         "count_digit",
         POSITIVE,
         (
@@ -74,14 +74,14 @@ KINDS = (
         lambda n, d: str(n).count(str(d)),
         {"d": range(1, 6)},
     ),
-    Kind(
+    TaskFamily(
         "base",
         POSITIVE,
         ("Print n in base {k}.", "Write n in base {k}.", "Print the digits of n in the number system of base {k}."),
         _in_base,
         {"k": range(2, 10)},
     ),
-    Kind(
+    TaskFamily(
         "factorial_mod",
         SMALL,
         (
@@ -92,7 +92,7 @@ KINDS = (
         lambda n, k: math.factorial(n) % k,
         {"k": (31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97)},
     ),
-    Kind(
+    TaskFamily(
         "fibonacci_mod",
         SMALL,
         (
@@ -103,7 +103,7 @@ KINDS = (
         _fibonacci,
         {"k": range(50, 100, 3)},
     ),
-    Kind(
+    TaskFamily(
         "iterate",
         POSITIVE,
         (
@@ -114,7 +114,7 @@ KINDS = (
         _sequence,
         {"k": range(2, 12)},
     ),
-    Kind(
+    TaskFamily(
         "countdown",
         SMALL,
         (
@@ -125,7 +125,7 @@ KINDS = (
         lambda n, k: "\n".join(str(i * k) for i in range(n, 0, -1)),
         {"k": range(2, 14)},
     ),
-    Kind(
+    TaskFamily(
         "prime_shift",
         POSITIVE,
         (
@@ -136,7 +136,7 @@ KINDS = (
         lambda n, k: all((n + k) % i for i in range(2, math.isqrt(n + k) + 1)),
         {"k": range(2, 14)},
     ),
-    Kind(
+    TaskFamily(
         "divisors",
         POSITIVE,
         (
@@ -147,7 +147,7 @@ KINDS = (
         lambda n, k: sum((n + k) % i == 0 for i in range(1, n + k + 1)),
         {"k": range(1, 13)},
     ),
-    Kind(
+    TaskFamily(
         "fizz",
         SMALL,
         (
@@ -158,7 +158,7 @@ KINDS = (
         lambda n, k, w: "\n".join(w if i % k == 0 else str(i) for i in range(1, n + 1)),
         {"k": range(2, 7), "w": ("fizz", "buzz", "foo", "bar")},
     ),
-    Kind(
+    TaskFamily(
         "table",
         SMALL,
         (
@@ -169,7 +169,7 @@ KINDS = (
         lambda n, k: [i * k for i in range(1, n + 1)],
         {"k": range(2, 18)},
     ),
-    Kind(
+    TaskFamily(
         "triangle",
         SMALL,
         (
@@ -180,7 +180,7 @@ KINDS = (
         lambda n, c: "\n".join(c * i for i in range(1, n + 1)),
         {"c": tuple("abcdefxyz")},
     ),
-    Kind(
+    TaskFamily(
         "square",
         SMALL,
         (

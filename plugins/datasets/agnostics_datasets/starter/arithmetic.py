@@ -2,60 +2,60 @@
 
 from __future__ import annotations
 
+from agnostics_datasets.starter.family import TaskFamily
 from agnostics_datasets.starter.forms import INTEGER, POSITIVE
-from agnostics_datasets.starter.kind import Kind
 
-KINDS = (
-    Kind(
+FAMILIES = (
+    TaskFamily(
         "add",
         INTEGER,
         ("Print n plus {k}.", "Print the sum of n and {k}.", "Add {k} to n and print the result."),
         lambda n, k: n + k,
         {"k": range(2, 22)},
     ),
-    Kind(
+    TaskFamily(
         "subtract_from",
         INTEGER,
         ("Print {k} minus n.", "Subtract n from {k} and print the result.", "Print what is left of {k} without n."),
         lambda n, k: k - n,
         {"k": range(20, 40)},
     ),
-    Kind(
+    TaskFamily(
         "multiply",
         INTEGER,
         ("Print n times {k}.", "Print the product of n and {k}.", "Multiply n by {k} and print the result."),
         lambda n, k: n * k,
         {"k": range(3, 23)},
     ),
-    Kind(
+    TaskFamily(
         "linear",
         INTEGER,
         ("Print {a} times n plus {b}.", "Multiply n by {a}, add {b}, print.", "Print the value of {a} * n + {b}."),
         lambda n, a, b: a * n + b,
         {"a": range(2, 8), "b": range(3, 8)},
     ),
-    Kind(
+    TaskFamily(
         "remainder",
         POSITIVE,
         ("Print n modulo {k}.", "Print the remainder of n divided by {k}.", "Divide n by {k}, print the remainder."),
         lambda n, k: n % k,
         {"k": range(3, 23)},
     ),
-    Kind(
+    TaskFamily(
         "quotient",
         POSITIVE,
         ("Print n divided by {k}, rounded down.", "Print how often {k} fits into n.", "Print the floor of n / {k}."),
         lambda n, k: n // k,
         {"k": range(2, 18)},
     ),
-    Kind(
+    TaskFamily(
         "square_plus",
         INTEGER,
         ("Print the square of n plus {k}.", "Square n, add {k}, print.", "Print the value of n * n + {k}."),
         lambda n, k: n * n + k,
         {"k": range(2, 22)},
     ),
-    Kind(
+    TaskFamily(
         "distance",
         INTEGER,
         (
@@ -66,21 +66,21 @@ KINDS = (
         lambda n, k: abs(n - k),
         {"k": range(30, 50)},
     ),
-    Kind(
+    TaskFamily(
         "larger",
         INTEGER,
         ("Print the larger of n and {k}.", "Print the maximum of n and {k}.", "Print n, but at least {k}."),
         lambda n, k: max(n, k),
         {"k": range(30, 50)},
     ),
-    Kind(
+    TaskFamily(
         "smaller",
         INTEGER,
         ("Print the smaller of n and {k}.", "Print the minimum of n and {k}.", "Print n, but at most {k}."),
         lambda n, k: min(n, k),
         {"k": range(40, 60)},
     ),
-    Kind(
+    TaskFamily(
         "clamp",
         INTEGER,
         (
@@ -91,7 +91,7 @@ KINDS = (
         lambda n, a, b: max(a, min(b, n)),
         {"a": range(10, 30, 4), "b": range(50, 90, 10)},
     ),
-    Kind(
+    TaskFamily(
         "compare",
         INTEGER,
         (
@@ -102,7 +102,7 @@ KINDS = (
         lambda n, k: "less" if n < k else "greater" if n > k else "equal",
         {"k": range(30, 50)},
     ),
-    Kind(
+    TaskFamily(
         "divisible",
         POSITIVE,
         (
@@ -113,7 +113,7 @@ KINDS = (
         lambda n, k: n % k == 0,
         {"k": range(2, 12)},
     ),
-    Kind(
+    TaskFamily(
         "next_multiple",
         POSITIVE,
         (

@@ -1,4 +1,4 @@
-"""The forms of input that starter tasks have."""
+"""The forms of input of starter tasks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from random import Random
 from string import ascii_lowercase
 from typing import Any
 
-from agnostics_datasets.starter.kind import Form
+from agnostics_datasets.starter.family import Form
 
 Drawn = tuple[str, tuple[Any, ...]]
 LETTERS = "abcdefgh"

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 
+from agnostics_datasets.starter.family import TaskFamily
 from agnostics_datasets.starter.forms import LIST
-from agnostics_datasets.starter.kind import Kind
 
-KINDS = (
-    Kind(
+FAMILIES = (
+    TaskFamily(
         "sum_plus",
         LIST,
         ("Print their sum plus {k}.", "Add them all and {k}, print the total.", "Print {k} more than their sum."),
         lambda t, k: sum(t) + k,
         {"k": range(2, 22)},
     ),
-    Kind(
+    TaskFamily(
         "max_times",
         LIST,
         (
@@ -26,14 +26,14 @@ KINDS = (
         lambda t, k: max(t) * k,
         {"k": range(2, 18)},
     ),
-    Kind(
+    TaskFamily(
         "min_plus",
         LIST,
         ("Print the smallest of them plus {k}.", "Print {k} more than the minimum.", "Add {k} to the smallest, print."),
         lambda t, k: min(t) + k,
         {"k": range(2, 18)},
     ),
-    Kind(
+    TaskFamily(
         "count_greater",
         LIST,
         (
@@ -44,7 +44,7 @@ KINDS = (
         lambda t, k: sum(x > k for x in t),
         {"k": range(4, 16)},
     ),
-    Kind(
+    TaskFamily(
         "count_equal",
         LIST,
         (
@@ -55,7 +55,7 @@ KINDS = (
         lambda t, k: t.count(k),
         {"k": range(2, 16)},
     ),
-    Kind(
+    TaskFamily(
         "sum_greater",
         LIST,
         (
@@ -66,7 +66,7 @@ KINDS = (
         lambda t, k: sum(x for x in t if x > k),
         {"k": range(4, 16)},
     ),
-    Kind(
+    TaskFamily(
         "sum_divisible",
         LIST,
         (
@@ -77,7 +77,7 @@ KINDS = (
         lambda t, k: sum(x for x in t if x % k == 0),
         {"k": range(2, 9)},
     ),
-    Kind(
+    TaskFamily(
         "scale",
         LIST,
         (
@@ -88,7 +88,7 @@ KINDS = (
         lambda t, k: [x * k for x in t],
         {"k": range(2, 14)},
     ),
-    Kind(
+    TaskFamily(
         "keep_greater",
         LIST,
         (
@@ -99,7 +99,7 @@ KINDS = (
         lambda t, k: "\n".join(str(x) for x in t if x > k),
         {"k": range(4, 14)},
     ),
-    Kind(
+    TaskFamily(
         "index_of",
         LIST,
         (
@@ -110,7 +110,7 @@ KINDS = (
         lambda t, k: t.index(k) + 1 if k in t else 0,
         {"k": range(2, 12)},
     ),
-    Kind(
+    TaskFamily(
         "sum_exceeds",
         LIST,
         (
@@ -121,7 +121,7 @@ KINDS = (
         lambda t, k: sum(t) > k,
         {"k": range(40, 60, 2)},
     ),
-    Kind(
+    TaskFamily(
         "sorted_join",
         LIST,
         (
@@ -132,7 +132,7 @@ KINDS = (
         lambda t, sep: sep.join(map(str, sorted(t))),
         {"sep": (",", ";", ":", "/", "|", "&")},
     ),
-    Kind(
+    TaskFamily(
         "reversed_join",
         LIST,
         (
@@ -143,7 +143,7 @@ KINDS = (
         lambda t, sep: sep.join(map(str, reversed(t))),
         {"sep": (",", ";", ":", "/", "|", "&")},
     ),
-    Kind(
+    TaskFamily(
         "product_mod",
         LIST,
         (

@@ -1,9 +1,9 @@
-"""Starter tasks on a line that has to be taken apart."""
+"""Starter tasks that parse a line."""
 
 from __future__ import annotations
 
+from agnostics_datasets.starter.family import TaskFamily
 from agnostics_datasets.starter.forms import CLOCK, LETTERS, LINE, SEPARATED
-from agnostics_datasets.starter.kind import Kind
 
 SEPARATORS = (",", ";", ":", "/", "|", "&")
 
@@ -13,8 +13,8 @@ def _later(minutes: int, k: int) -> str:
     return f"{hour:02}:{minute:02}"
 
 
-KINDS = (
-    Kind(
+FAMILIES = (
+    TaskFamily(
         "count_long",
         LINE,
         (
@@ -25,7 +25,7 @@ KINDS = (
         lambda words, k: sum(len(word) > k for word in words),
         {"k": range(3, 8)},
     ),
-    Kind(
+    TaskFamily(
         "count_starting",
         LINE,
         (
@@ -36,7 +36,7 @@ KINDS = (
         lambda words, c: sum(word[0] == c for word in words),
         {"c": tuple(LETTERS)},
     ),
-    Kind(
+    TaskFamily(
         "count_words_plus",
         LINE,
         (
@@ -47,7 +47,7 @@ KINDS = (
         lambda words, k: len(words) + k,
         {"k": range(2, 18)},
     ),
-    Kind(
+    TaskFamily(
         "join_words",
         LINE,
         (
@@ -58,7 +58,7 @@ KINDS = (
         lambda words, sep: sep.join(words),
         {"sep": SEPARATORS},
     ),
-    Kind(
+    TaskFamily(
         "initials",
         LINE,
         (
@@ -69,28 +69,28 @@ KINDS = (
         lambda words, sep: sep.join(word[0] for word in words),
         {"sep": SEPARATORS},
     ),
-    Kind(
+    TaskFamily(
         "sum_separated",
         SEPARATED,
         ("Print their sum.", "Add them up and print the sum.", "Print the total of them all."),
         lambda numbers, **_: sum(numbers),
         {"sep": SEPARATORS},
     ),
-    Kind(
+    TaskFamily(
         "max_separated",
         SEPARATED,
         ("Print the largest of them.", "Print their maximum.", "Print the greatest integer."),
         lambda numbers, **_: max(numbers),
         {"sep": SEPARATORS},
     ),
-    Kind(
+    TaskFamily(
         "count_separated",
         SEPARATED,
         ("Print how many there are.", "Count them and print the count.", "Print the number of integers."),
         lambda numbers, **_: len(numbers),
         {"sep": SEPARATORS},
     ),
-    Kind(
+    TaskFamily(
         "later",
         CLOCK,
         (

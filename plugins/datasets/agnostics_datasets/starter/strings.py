@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from agnostics_datasets.starter.family import TaskFamily
 from agnostics_datasets.starter.forms import LETTERS, WORD
-from agnostics_datasets.starter.kind import Kind
 
 ENDINGS = ("ing", "ed", "able", "ness", "ful", "less", "er", "ly", "ish", "ward", "ment", "ism")
 
@@ -12,15 +12,15 @@ def _shifted(s: str, k: int) -> str:
     return "".join(chr((ord(c) - 97 + k) % 26 + 97) for c in s)
 
 
-KINDS = (
-    Kind(
+FAMILIES = (
+    TaskFamily(
         "repeat_word",
         WORD,
         ("Print s {k} times in a row.", "Print s repeated {k} times.", "Print {k} copies of s without spaces."),
         lambda s, k: s * k,
         {"k": range(2, 12)},
     ),
-    Kind(
+    TaskFamily(
         "prefix",
         WORD,
         (
@@ -31,7 +31,7 @@ KINDS = (
         lambda s, k: s[:k],
         {"k": range(1, 7)},
     ),
-    Kind(
+    TaskFamily(
         "suffix",
         WORD,
         (
@@ -42,14 +42,14 @@ KINDS = (
         lambda s, k: s[-k:],
         {"k": range(1, 7)},
     ),
-    Kind(
+    TaskFamily(
         "count_letter",
         WORD,
         ("Print how often {c} occurs in s.", "Count the letters {c} in s.", "Print the number of {c} in s."),
         lambda s, c: s.count(c),
         {"c": tuple(LETTERS)},
     ),
-    Kind(
+    TaskFamily(
         "remove_letter",
         WORD,
         (
@@ -60,7 +60,7 @@ KINDS = (
         lambda s, c: s.replace(c, ""),
         {"c": tuple(LETTERS)},
     ),
-    Kind(
+    TaskFamily(
         "replace_letter",
         WORD,
         (
@@ -71,14 +71,14 @@ KINDS = (
         lambda s, c, d: s.replace(c, d),
         {"c": tuple(LETTERS), "d": tuple("xyz")},
     ),
-    Kind(
+    TaskFamily(
         "append",
         WORD,
         ("Print s followed by {w}.", "Append {w} to s and print it.", "Print s with the ending {w}."),
         lambda s, w: s + w,
         {"w": ENDINGS},
     ),
-    Kind(
+    TaskFamily(
         "reverse_append",
         WORD,
         (
@@ -89,7 +89,7 @@ KINDS = (
         lambda s, w: s[::-1] + w,
         {"w": ENDINGS},
     ),
-    Kind(
+    TaskFamily(
         "upper_append",
         WORD,
         (
@@ -100,7 +100,7 @@ KINDS = (
         lambda s, w: s.upper() + w,
         {"w": ENDINGS},
     ),
-    Kind(
+    TaskFamily(
         "shift",
         WORD,
         (
@@ -111,7 +111,7 @@ KINDS = (
         _shifted,
         {"k": range(1, 17)},
     ),
-    Kind(
+    TaskFamily(
         "contains",
         WORD,
         (
@@ -122,7 +122,7 @@ KINDS = (
         lambda s, c: c in s,
         {"c": tuple(LETTERS)},
     ),
-    Kind(
+    TaskFamily(
         "position",
         WORD,
         (
@@ -133,7 +133,7 @@ KINDS = (
         lambda s, c: s.find(c) + 1,
         {"c": tuple(LETTERS)},
     ),
-    Kind(
+    TaskFamily(
         "repeat_each",
         WORD,
         (
@@ -144,7 +144,7 @@ KINDS = (
         lambda s, k: "".join(c * k for c in s),
         {"k": range(2, 10)},
     ),
-    Kind(
+    TaskFamily(
         "longer",
         WORD,
         (
@@ -155,7 +155,7 @@ KINDS = (
         lambda s, k: len(s) > k,
         {"k": range(3, 8)},
     ),
-    Kind(
+    TaskFamily(
         "pad",
         WORD,
         (

@@ -12,8 +12,8 @@ import json
 import sqlalchemy as sa
 from alembic import op
 
-from agnostics.store.compressed import packed
-from agnostics.store.verdicts import number_of, verdict_of
+from agnostics.store.compressed import compress
+from agnostics.store.verdicts import verdict_code_sql, verdict_sql
 
 revision = "0002"
 down_revision = "0001"
@@ -53,7 +53,7 @@ left join task t on t.id = g.task_id
 TEST_RESULTS = f"""
 create view test_results as
 select v.run_id as run, l.name as language, v.phase, v.step, t.key as task, v.completion_id, x.number,
-       {verdict_of("x.verdict")} as verdict,
+       {verdict_sql("x.verdict")} as verdict,
        x.wall_us / cast(1000 as double precision) as wall_ms, x.cpu_us / cast(1000 as double precision) as cpu_ms,
        x.peak_kb / cast(1024 as double precision) as peak_mb, x.exit_code, x.signal, x.stdout, x.stderr, x.truncated,
        x.difference
@@ -129,7 +129,7 @@ def _alter_tables() -> None:
     """)
     belongs = "drop run_id, drop phase, drop step, drop task_id"
     op.execute(f"alter table completion alter before set not null, drop text, {belongs}")
-    op.execute(f"alter table test_result alter verdict type smallint using {number_of('verdict')}")
+    op.execute(f"alter table test_result alter verdict type smallint using {verdict_code_sql('verdict')}")
     for name, (new, factor) in _MEASURED.items():
         op.execute(f"alter table test_result alter {name} type integer using round({name} * {factor})")
         op.alter_column("test_result", name, new_column_name=new)
@@ -139,7 +139,7 @@ def _rebuild_tables() -> None:
     """References are not watched meanwhile (see `agnostics.store.version`): a dropped table would take others along."""
     driver = op.get_bind().connection.driver_connection
     assert driver is not None
-    driver.create_function("packed", 1, packed, deterministic=True)
+    driver.create_function("packed", 1, compress, deterministic=True)
     driver.create_function("unhexed", 1, bytes.fromhex, deterministic=True)
     driver.create_function("compact", 1, _compact, deterministic=True)
     driver.create_function("times", 2, lambda value, factor: round(value * factor), deterministic=True)
@@ -223,7 +223,7 @@ def _rebuild_test_result() -> None:
     )
     measured = ", ".join(f"times({old}, {factor})" for old, (_, factor) in _MEASURED.items())
     rest = "stdout, stderr, truncated, difference"
-    numbers = f"{number_of('verdict')}, {measured}"
+    numbers = f"{verdict_code_sql('verdict')}, {measured}"
     _refill(
         "test_result",
         f"completion_id, number, verdict, wall_us, cpu_us, peak_kb, exit_code, signal, {rest}",

@@ -27,7 +27,7 @@ import sys, time
 from agnostics.store import Store
 
 store = Store.open(sys.argv[1])
-with store.recorder_apart(sys.argv[2]) as recorder:
+with store.out_of_process_recorder(sys.argv[2]) as recorder:
     recorder.step(1, {"reward": 0.5})
     recorder.flush()
     print("recording", flush=True)
@@ -57,7 +57,7 @@ def _eventful(record: Make) -> list[CompletionRecord]:
         replace(plain, verification=full, task=other, reward=0.5, advantage=-1.25),
         replace(plain, reward=float("nan")),
         record(Verdict.NO_PROGRAM, program=None),
-        record(program="a\0b\ud800c\N{GRINNING FACE}", task="t\0", kind=None),
+        record(program="a\0b\ud800c\N{GRINNING FACE}", task="t\0", family=None),
     ]
 
 
@@ -74,14 +74,14 @@ def test_the_same_is_stored_by_a_process_as_by_a_thread(
     given = _eventful(record)
     with Store.open(str(tmp_path / "a part?50%#.db")) as here, Store.open(str(tmp_path / "here.db")) as there:
         stored = list[dict[str, list[tuple[object, ...]]]]()
-        for target, open_recorder in ((here, Store.recorder_apart), (there, Store.recorder)):
+        for target, open_recorder in ((here, Store.out_of_process_recorder), (there, Store.recorder)):
             run = _start(target, lua)
             with open_recorder(target, run) as recorder:
                 _record(recorder, given)
             stored.append(_rows(target, run))
         assert stored[0] == stored[1]
     run = _start(store, lua)
-    with store.recorder_apart(run) as recorder:
+    with store.out_of_process_recorder(run) as recorder:
         _record(recorder, given)
     assert {name: len(rows) for name, rows in _rows(store, run).items()} == {
         name: len(rows) for name, rows in stored[0].items()
@@ -99,12 +99,12 @@ def _record(recorder: Recorder, given: list[CompletionRecord]) -> None:
 def test_tasks_are_known_again_after_more_of_them_than_are_remembered(
     tmp_path: Path, lua: Language, record: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agnostics.store.writer.wire._REMEMBERED", 3)
+    monkeypatch.setattr("agnostics.store.writer.wire._MOST_CACHED_TASKS", 3)
     plain = record()
     tasks = [plain.task.model_copy(update={"id": f"task-{number}"}) for number in range(50)]
     with Store.open(str(tmp_path / "results.db")) as store:
         run = _start(store, lua)
-        with store.recorder_apart(run) as recorder:
+        with store.out_of_process_recorder(run) as recorder:
             for _ in range(2):
                 for number, task in enumerate(tasks):
                     recorder.completion(replace(plain, task=task, sample=number))
@@ -115,7 +115,10 @@ def test_tasks_are_known_again_after_more_of_them_than_are_remembered(
 
 
 def test_an_error_of_the_process_reaches_the_caller(store: Store, record: Make) -> None:
-    with pytest.raises(AgnosticsError, match=r"(?i)^results database .*foreign key"), store.recorder_apart("no") as r:
+    with (
+        pytest.raises(AgnosticsError, match=r"(?i)^results database .*foreign key"),
+        store.out_of_process_recorder("no") as r,
+    ):
         r.completion(record())
 
 
@@ -136,14 +139,14 @@ def test_a_process_that_does_not_answer_is_given_up(
     monkeypatch.setattr("agnostics.store.writer.process.EXIT_SECONDS", 0.3)
     with Store.open(str(tmp_path / "results.db")) as store:
         run = _start(store, lua)
-        with pytest.raises(AgnosticsError, match=r"no answer for 0 s$"):
+        with pytest.raises(AgnosticsError, match=r"no response for 0 s$"):
             _record_while_signalled(store, run, record, signal.SIGSTOP)
     assert not list(_writers_of(os.getpid()))
 
 
 def _record_while_signalled(store: Store, run: str, record: Make, sent: signal.Signals) -> None:
     """Record one completion, send a signal to the process that commits, and record more than a pipe holds."""
-    with store.recorder_apart(run) as recorder:
+    with store.out_of_process_recorder(run) as recorder:
         recorder.completion(record())
         recorder.flush()
         (writer,) = _writers_of(os.getpid())

@@ -1,4 +1,4 @@
-"""What a statement says about its judge, where the source does not say it in a field of its own."""
+"""Rules that derive the comparison of outputs from a statement, for sources without a field for it."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ _ERROR = re.compile(
 _TOLERANCE = re.compile(r"\b(?:10\s*\^?\s*\{?\s*[-\u2212\u2013]\s*(\d{1,2})\b|1?e-(\d{1,2})\b|0\.(0*)1\b)")
 
 
-def judged_by(statement: str) -> Comparison | None:
-    """How outputs are compared, as a statement of a contest says; None where that cannot be done.
+def comparison_of(statement: str) -> Comparison | None:
+    """The comparison of outputs that a contest statement implies; None if it needs a checker or interaction.
 
-    One right output: `tokens`, as most judges do. A tolerated error, absolute or relative: `floats` with the tolerance
-    that stands near it, 1e-6 where none does. "If there are several answers, print any", and the like: a special judge
-    decided, and its program is not in the data. Nor is the other side of an interactive problem. These rules read
-    English, and miss what is said in another way.
+    With one correct output, `tokens`, as most judges do. With a tolerated error, absolute or relative, `floats` with
+    the tolerance that is mentioned near it, else 1e-6. Phrases such as "if there are several answers, print any" imply
+    a special checker, whose program is not in the data; nor is the interactor of an interactive problem. The rules
+    cover English, and miss other phrasings.
     """
     if _SEVERAL.search(statement) or _INTERACTIVE.search(statement):
         return None

@@ -1,4 +1,4 @@
-"""What a kind of starter task is: how its input is drawn, how it is asked for, and what the answer is."""
+"""A family of starter tasks: the generator of its inputs, its statements, and its reference solution."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ Parameters = dict[str, int | str]
 
 @dataclass(frozen=True)
 class Form:
-    """A form of input: sentences that say what is read, and `draw(rng, wide)`, which gives a text and its values.
+    """A form of input: sentences that describe the input, and `draw(rng, wide)`, which returns a text and its values.
 
-    Inputs drawn `wide` are of kinds that the training split lacks: larger, negative, longer or shorter. The text is a
+    Inputs drawn `wide` include those that the training split lacks: larger, negative, longer or shorter. The text is a
     template of the task's parameters, as statements are: `{sep}`.
     """
 
@@ -31,11 +31,11 @@ class Form:
 
 
 @dataclass(frozen=True)
-class Kind:
+class TaskFamily:
     """A family of tasks: every opening of its form, with every goal, with every choice of parameters.
 
-    `solve(*values, **parameters)` gives the answer: an integer, a text, a list (printed with spaces) or a bool (YES or
-    NO). Inputs whose answer would be empty are never asked.
+    `solve(*values, **parameters)` returns the answer: an integer, a text, a list (printed with spaces) or a bool (YES
+    or NO). Inputs with an empty answer are skipped.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Kind:
     parameters: Mapping[str, Sequence[int | str]] = field(default_factory=dict)
 
     def combinations(self) -> list[tuple[str, Parameters]]:
-        """Statement and parameters of every task of this kind, in an order that is the same everywhere."""
+        """Statement and parameters of every task of this family, in an order that is the same everywhere."""
         choices = [dict(zip(self.parameters, values, strict=True)) for values in product(*self.parameters.values())]
         every = [
             (f"{opening} {goal}".format(**chosen), chosen)
@@ -62,12 +62,12 @@ class Kind:
             statement=statement,
             tests=tuple(Test(input=text, output=answer) for text, answer in cases),
             limits=LimitOverrides(run_s=1),
-            kind=self.name,
+            family=self.name,
             parameters=parameters,
         )
 
     def _cases(self, rng: Random, parameters: Parameters, wide: bool) -> Iterator[tuple[str, str]]:
-        """Inputs and answers; a constant fits at most four of six, and so does an echo of the input."""
+        """Inputs and answers; a constant passes at most four of six, and so does an echo of the input."""
         seen, ways = set[str](), Counter[str]()
         for _ in range(MOST_DRAWS):
             template, values = self.form.draw(rng, wide and len(seen) % 2 == 1)

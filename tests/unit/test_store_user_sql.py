@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from agnostics.store import Store
 from agnostics.store.database import parse_url
-from agnostics.store.readonly import ask
+from agnostics.store.user_sql import run_sql
 from agnostics.types.errors import UsageError
 from agnostics.types.language import Language
 from sqlalchemy import URL
@@ -48,16 +48,16 @@ def url(database: str, lua: Language) -> URL:
 
 
 def _rows(url: URL, sql: str, seconds: float = 20) -> list[tuple[object, ...]]:
-    with ask(url, sql, seconds=seconds) as answer:
-        return [tuple(row) for row in answer.rows]
+    with run_sql(url, sql, seconds=seconds) as result:
+        return [tuple(row) for row in result.rows]
 
 
 def test_columns_and_rows_come_back(url: URL) -> None:
-    with ask(
+    with run_sql(
         url, "select kind, model, seed as kind from run where model like '1%' or ':x' = '%s'", seconds=20
-    ) as answer:
-        assert list(answer.columns) == ["kind", "model", "kind_2"]
-        assert [tuple(row) for row in answer.rows] == [("eval", "100%", 0)]
+    ) as result:
+        assert list(result.columns) == ["kind", "model", "kind_2"]
+        assert [tuple(row) for row in result.rows] == [("eval", "100%", 0)]
 
 
 def test_everything_but_reading_is_refused_in_one_line_and_changes_nothing(url: URL) -> None:
@@ -72,13 +72,13 @@ def test_everything_but_reading_is_refused_in_one_line_and_changes_nothing(url: 
 
 
 def test_a_query_without_end_is_stopped(url: URL) -> None:
-    with pytest.raises(UsageError, match=r"no answer within 0.5 s; .* --seconds"):
+    with pytest.raises(UsageError, match=r"no result within 0.5 s; .* --seconds"):
         _rows(url, ENDLESS, seconds=0.5)
 
 
 def test_a_query_that_answers_without_end_is_stopped_while_its_rows_are_read(url: URL) -> None:
     with (
-        pytest.raises(UsageError, match="no answer within"),
-        ask(url, ENDLESS.replace("count(*)", "x"), seconds=0.5) as answer,
+        pytest.raises(UsageError, match="no result within"),
+        run_sql(url, ENDLESS.replace("count(*)", "x"), seconds=0.5) as result,
     ):
-        collections.deque(answer.rows, maxlen=0)
+        collections.deque(result.rows, maxlen=0)

@@ -1,4 +1,4 @@
-"""A results database opened to read and nothing else, with an end to every query."""
+"""Read-only access to a results database, with a time limit for every query."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Self
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import OperationalError
 
-from agnostics.store.database import connect_read_only, explained, parse_url
+from agnostics.store.database import connect_read_only, parse_url, translated_errors
 from agnostics.store.version import checked
 from agnostics.types.errors import AgnosticsError
 
@@ -20,22 +20,22 @@ QUERY_SECONDS = 5.0
 _CHECK_EVERY = 10_000  # SQLite's instructions, a fraction of a millisecond
 
 
-class TooSlow(AgnosticsError):
-    """The database did not answer within the time allowed."""
+class QueryTimeout(AgnosticsError):
+    """A query exceeded its time limit."""
 
 
-class Reader:
-    """Reads an open results database; a context manager. Safe to use from several threads."""
+class ReadOnlyStore:
+    """An open results database that cannot be written to; a context manager. Safe to use from several threads."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     @classmethod
     def open(cls, url: str) -> Self:
-        """The database at `url` (a SQLAlchemy URL, or a path), through connections that cannot write.
+        """Open the database at `url` (a SQLAlchemy URL, or a path) through connections that cannot write.
 
-        Raises UsageError where it has another schema than this code, is somebody else's, or is not there;
-        AgnosticsError where it does not open.
+        Raises UsageError if it does not exist, is not a results database or has another schema than this code;
+        AgnosticsError if it cannot be opened.
         """
         return cls(checked(connect_read_only(parse_url(url))))
 
@@ -49,8 +49,8 @@ class Reader:
 
     @contextmanager
     def reading(self, seconds: float = QUERY_SECONDS) -> Iterator[Connection]:
-        """A transaction that reads one state of the database; raises TooSlow for a query that takes `seconds`."""
-        with explained(self._engine.url), self._engine.connect() as connection:
+        """A transaction with a consistent view of the database; raises QueryTimeout for a query over `seconds`."""
+        with translated_errors(self._engine.url), self._engine.connect() as connection:
             limit = _limit_sqlite if self._engine.dialect.name == "sqlite" else _limit_postgres
             with limit(connection, seconds):
                 yield connection
@@ -66,7 +66,7 @@ def _limit_sqlite(connection: Connection, seconds: float) -> Iterator[None]:
         yield
     except OperationalError as error:
         if getattr(error.orig, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
-            raise _too_slow(seconds) from error
+            raise _timeout(seconds) from error
         raise
     finally:
         driver.set_progress_handler(None, 0)
@@ -83,9 +83,9 @@ def _limit_postgres(connection: Connection, seconds: float) -> Iterator[None]:
         yield
     except OperationalError as error:
         if isinstance(error.orig, QueryCanceled):
-            raise _too_slow(seconds) from error
+            raise _timeout(seconds) from error
         raise
 
 
-def _too_slow(seconds: float) -> TooSlow:
-    return TooSlow(f"the database did not answer within {seconds:g} s; narrow what you ask for")
+def _timeout(seconds: float) -> QueryTimeout:
+    return QueryTimeout(f"the database did not answer within {seconds:g} s; narrow the query")

@@ -1,4 +1,4 @@
-"""How long the results database takes to answer what people ask of it."""
+"""Latency of typical queries on the results database."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agnostics.store.queries import runs as queries
 from sqlalchemy import Connection, text
 
 ROWS = 1000
-"""As many as `agn results query` prints, and more than fit on a page."""
+"""The number of rows to fetch: as many as `agn results query` prints, and more than fit on a page."""
 REPEATS = 3
 _FILTERS = {
     "run": "run = :run",
@@ -26,45 +26,45 @@ _FILTERS = {
 _VIEWS = ("verifications", "test_results", "pass_rates", "groups", "first_solved")
 
 
-def answer_times(store: Store) -> dict[str, float]:
-    """Milliseconds for each question, the median of three: lists, filters, the views, and what is shown of a run.
+def query_times(store: Store) -> dict[str, float]:
+    """The median of three latencies of each query, in ms: lists, filters, views, and the report of a run.
 
-    The run is the one with most programs.
+    The run is the one with the most programs.
     """
     with reading(store.engine) as connection:
         run = max(queries.list_runs(connection), key=lambda line: line.completions).run
-        return {name: _milliseconds(ask, connection) for name, ask in _questions(run).items()}
+        return {name: _milliseconds(query, connection) for name, query in _queries(run).items()}
 
 
-def _questions(run: str) -> dict[str, Callable[[Connection], Any]]:
+def _queries(run: str) -> dict[str, Callable[[Connection], Any]]:
     newest = "select * from verifications where {} order by completion_id desc limit 50"
     return {
         "list": queries.list_runs,
         "show": lambda connection: _show(connection, run),
-        **{f"filter by {name}": _asking(newest.format(where), run) for name, where in _FILTERS.items()},
-        **{f"{view} of a run": _asking(f"select * from {view} where run = :run", run) for view in _VIEWS},
-        **{view: _asking(f"select * from {view}", run) for view in _VIEWS},
+        **{f"filter by {name}": _fetch(newest.format(where), run) for name, where in _FILTERS.items()},
+        **{f"{view} of a run": _fetch(f"select * from {view} where run = :run", run) for view in _VIEWS},
+        **{view: _fetch(f"select * from {view}", run) for view in _VIEWS},
     }
 
 
 def _show(connection: Connection, run: str) -> None:
-    queries.run_line(connection, run)
+    queries.run_summary(connection, run)
     queries.scores(connection, run, seed=0)
     queries.curve(connection, run)
-    queries.kinds(connection, run)
+    queries.family_counts(connection, run)
     queries.verdicts(connection, run)
 
 
-def _asking(query: str, run: str) -> Callable[[Connection], Any]:
+def _fetch(query: str, run: str) -> Callable[[Connection], Any]:
     parameters = {"run": run} if ":run" in query else {}
     return lambda connection: connection.execute(text(query), parameters).fetchmany(ROWS)
 
 
-def _milliseconds(ask: Callable[[Connection], Any], connection: Connection) -> float:
-    return median(_once(ask, connection) for _ in range(REPEATS))
+def _milliseconds(query: Callable[[Connection], Any], connection: Connection) -> float:
+    return median(_once(query, connection) for _ in range(REPEATS))
 
 
-def _once(ask: Callable[[Connection], Any], connection: Connection) -> float:
-    begun = time.perf_counter()
-    ask(connection)
-    return (time.perf_counter() - begun) * 1000
+def _once(query: Callable[[Connection], Any], connection: Connection) -> float:
+    start = time.perf_counter()
+    query(connection)
+    return (time.perf_counter() - start) * 1000
