@@ -12,7 +12,9 @@ from pathlib import Path
 
 import agnostics
 import pytest
-from agnostics.sandbox.modes import choose_backend
+from agnostics.sandbox.backend import SandboxBackend, SlotFactory
+from agnostics.sandbox.backends.process_slots import ProcessSlotFactory
+from agnostics.sandbox.modes import builtin_backends, choose_backend
 from agnostics.types.errors import UsageError
 from agnostics.types.language import Language
 from agnostics.types.task import LimitOverrides, Task, Test
@@ -39,6 +41,28 @@ def test_process_mode_works_when_asked_for_and_warns(
         assert verifier.verify(languages["lua"], "print(io.read('n') + 1)", TASK).unenforced
         assert verifier.verify(languages["lua"], "while true do end", TASK).verdict == "time_limit"
         assert verifier.verify(languages["lua"], "os.execute('sleep 60 &') print(42)", TASK).accepted
+
+
+class OwnBackend(SandboxBackend):
+    """The backend of a plugin, with plain processes as slots."""
+
+    name = "own"
+    description = "plain processes"
+    priority = 99
+
+    def check(self) -> str:
+        return "1.0"
+
+    def open(self) -> SlotFactory:
+        return ProcessSlotFactory()
+
+
+def test_a_backend_of_ones_own_runs_programs_and_is_named_in_their_verifications(
+    languages: dict[str, Language],
+) -> None:
+    with Verifier("auto", 1, backends={**builtin_backends(), "own": OwnBackend()}) as verifier:
+        result = verifier.verify(languages["lua"], "print(io.read('n') + 1)", TASK)
+    assert (result.verdict, result.sandbox) == ("accepted", "own")
 
 
 ORDINARY = """
