@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from agnostics.sandbox.factory import open_pool
 from agnostics.sandbox.job_codec import Judged, checker_job, compile_result, encoded, job_for, result_of
 from agnostics.sandbox.protocol import Answer, Outcome
-from agnostics.types.errors import unknown
+from agnostics.types.errors import unknown_name_error
 from agnostics.types.language import Language
 from agnostics.types.task import Checker, Task
 from agnostics.types.verification import TestResult, Verdict, Verification, overall
@@ -85,7 +85,7 @@ class Verifier:
         if checker is None:
             return None
         if checker.language not in self._languages:
-            raise unknown("language of a checker", checker.language, self._languages)
+            raise unknown_name_error("language of a checker", checker.language, self._languages)
         return self._languages[checker.language], checker
 
     def _ran(self, request: _Request, checker: tuple[Language, Checker] | None, answer: Answer) -> None:

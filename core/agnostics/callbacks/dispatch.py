@@ -9,7 +9,7 @@ from typing import Any
 
 from agnostics.callbacks.callback import Log, WatchedRun, Watcher
 from agnostics.train.metrics import FIGURES
-from agnostics.types.errors import describe
+from agnostics.types.errors import describe_error
 from agnostics.types.verification import Verdict
 
 EVALUATIONS = ("eval_before", "eval_during", "eval_after")
@@ -85,5 +85,7 @@ class _Watch:
 
     def _give_up(self, error: Exception) -> None:
         if not self._failed:
-            _log.warning("%s takes down no more of this run, which goes on: %s", self._watcher.name, describe(error))
+            _log.warning(
+                "%s takes down no more of this run, which goes on: %s", self._watcher.name, describe_error(error)
+            )
         self._log, self._failed = None, True

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
 
 from agnostics.callbacks.callback import Log, WatchedRun
-from agnostics.types.errors import MissingRequirement, describe
+from agnostics.types.errors import MissingRequirement, describe_error
 
 if TYPE_CHECKING:
     import wandb
@@ -62,7 +62,7 @@ def _opened(run: WatchedRun) -> wandb.Run:
         return _init(run, None if chosen else "offline")
     except wandb.Error as error:
         upload = f"wandb sync {run.folder / 'wandb' / 'latest-run'}"
-        _log.warning("wandb goes on offline: %s; to upload the run later: %s", describe(error), upload)
+        _log.warning("wandb goes on offline: %s; to upload the run later: %s", describe_error(error), upload)
         wandb.teardown()  # it still holds the run's id
         return _init(run, "offline")
 

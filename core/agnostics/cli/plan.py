@@ -11,7 +11,7 @@ import click
 
 from agnostics.cli.output import print_json, print_table
 from agnostics.plugins.manager import PluginManager
-from agnostics.types.errors import AgnosticsError, MissingRequirement, unknown
+from agnostics.types.errors import AgnosticsError, MissingRequirement, unknown_name_error
 from agnostics.types.language import Language
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _sandbox(config: RunConfig, language: Language) -> tuple[str | None, Agnosti
     if config.sandbox.startswith(CLUSTER):
         return config.sandbox, None
     if config.sandbox not in MODES:
-        raise unknown("sandbox", config.sandbox, HINTS)
+        raise unknown_name_error("sandbox", config.sandbox, HINTS)
     here = [finding.name for finding in sandbox_findings() if finding.found]
     mode = next(iter(here), None) if config.sandbox == "auto" else config.sandbox
     if mode not in (*here, "process"):

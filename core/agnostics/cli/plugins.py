@@ -9,7 +9,7 @@ import click
 from agnostics.cli.output import print_json, print_table
 from agnostics.plugins.loader import PluginRecord
 from agnostics.plugins.manager import PluginManager, load_plugins
-from agnostics.types.errors import unknown
+from agnostics.types.errors import unknown_name_error
 
 
 @click.group(invoke_without_command=True)
@@ -36,7 +36,9 @@ def check(package: str) -> int:
     _exercise(plugins)
     records = [record for record in plugins.records if package in (record.name, record.distribution)]
     if not records:
-        raise unknown("plugin", package, {name for r in plugins.records for name in (r.name, r.distribution)})
+        raise unknown_name_error(
+            "plugin", package, {name for r in plugins.records for name in (r.name, r.distribution)}
+        )
     for record in records:
         click.echo(f"{record.name} ({record.distribution} {record.version}): {_summary(record)}")
     return 0 if all(record.status == "active" for record in records) else 1

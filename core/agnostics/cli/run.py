@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from agnostics.cli.libraries import settle_libraries
 from agnostics.cli.output import print_json, stdout_kept, words
 from agnostics.cli.plan import show_plan
-from agnostics.types.errors import AgnosticsError, MissingRequirement, UsageError, unknown
+from agnostics.types.errors import AgnosticsError, MissingRequirement, UsageError, unknown_name_error
 
 if TYPE_CHECKING:
     from agnostics.evaluate.metrics import Score
@@ -150,7 +150,7 @@ def _run_folder(resume: str, config: Path | None, settings: RunConfig) -> Path:
     for folder in (Path(resume), home / resume):
         if (folder / "config.toml").is_file():
             return folder.resolve()
-    raise unknown("run", resume, (path.parent.name for path in home.glob("*/config.toml")))
+    raise unknown_name_error("run", resume, (path.parent.name for path in home.glob("*/config.toml")))
 
 
 def _import_training(module: str) -> Any:

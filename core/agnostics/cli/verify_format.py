@@ -8,7 +8,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from agnostics.types.errors import UsageError, unknown
+from agnostics.types.errors import UsageError, unknown_name_error
 from agnostics.types.language import Language
 from agnostics.types.task import Comparison, Frozen, LimitOverrides, Task, Test
 from agnostics.types.verification import CompileResult, TestResult, Verification
@@ -131,4 +131,4 @@ def _unknown_key(place: str) -> UsageError:
     parts: dict[str, type[Frozen]] = {"limits": LimitOverrides, "compare": Comparison, "tests": Test}
     head, _, _ = place.partition(".")
     model = parts.get(head, Request) if "." in place else Request
-    return unknown("key", place.rpartition(".")[2], model.model_fields)
+    return unknown_name_error("key", place.rpartition(".")[2], model.model_fields)

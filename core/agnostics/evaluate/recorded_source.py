@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import Field, ValidationError
 
 from agnostics.evaluate.sources import Answered, Wanted
-from agnostics.types.errors import UsageError, unknown
+from agnostics.types.errors import UsageError, unknown_name_error
 from agnostics.types.language import Language
 from agnostics.types.task import Frozen, Task
 
@@ -46,7 +46,7 @@ class RecordedSource:
         for where, line in self._lines():
             recorded = _parse(line, where)
             if recorded.task not in tasks:
-                raise UsageError(f"{where}: {unknown('task', recorded.task, tasks)}")
+                raise UsageError(f"{where}: {unknown_name_error('task', recorded.task, tasks)}")
             sample = lines[recorded.task] if recorded.sample is None else recorded.sample
             lines[recorded.task] += 1
             if (recorded.task, sample) in seen:

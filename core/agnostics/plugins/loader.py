@@ -11,7 +11,7 @@ from typing import Any, Literal
 import pluggy
 
 from agnostics.plugins import specs
-from agnostics.types.errors import describe, unknown
+from agnostics.types.errors import describe_error, unknown_name_error
 
 Status = Literal["active", "disabled", "failed"]
 
@@ -82,7 +82,7 @@ def load(entry: EntryPoint) -> Any:
     try:
         return entry.load()
     except (Exception, SystemExit) as error:
-        raise RuntimeError(f"importing {entry.value} failed: {describe(error)}") from error
+        raise RuntimeError(f"importing {entry.value} failed: {describe_error(error)}") from error
 
 
 def check(manager: pluggy.PluginManager, plugin: Any) -> tuple[str, ...]:
@@ -94,7 +94,7 @@ def check(manager: pluggy.PluginManager, plugin: Any) -> tuple[str, ...]:
     names = [name for name in dir(plugin) if name.startswith("agn_") or manager.parse_hookimpl_opts(plugin, name)]
     for name in names:
         if name not in known:
-            raise RuntimeError(str(unknown("hook", name, known)))
+            raise RuntimeError(str(unknown_name_error("hook", name, known)))
         if manager.parse_hookimpl_opts(plugin, name) is None:
             raise RuntimeError(f"{name} is not marked with @hookimpl")
     if not names:
@@ -109,7 +109,7 @@ def register(manager: pluggy.PluginManager, name: str, plugin: Any) -> None:
     except (pluggy.PluginValidationError, ValueError) as error:
         if manager.has_plugin(name):
             manager.unregister(name=name)
-        raise RuntimeError(describe(error)) from error
+        raise RuntimeError(describe_error(error)) from error
 
 
 def _names(value: str) -> frozenset[str]:

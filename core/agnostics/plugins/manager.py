@@ -24,7 +24,7 @@ from agnostics.plugins import builtin, loader, specs
 from agnostics.plugins.loader import Filter, PluginRecord
 from agnostics.plugins.user_languages import YamlPack, own_folder, own_packs
 from agnostics.types.dataset import Dataset
-from agnostics.types.errors import MissingRequirement, UsageError, describe, unknown
+from agnostics.types.errors import MissingRequirement, UsageError, describe_error, unknown_name_error
 from agnostics.types.language import Language
 from agnostics.types.reward import RewardPolicy
 from agnostics.types.verification import Verification
@@ -199,7 +199,7 @@ class PluginManager:
                 answers = self._manager.subset_hook_caller(hook, others)(**arguments)
                 results += [(self._owners[name], _materialised(answer)) for answer in answers]
             except (Exception, SystemExit) as error:
-                self._failed(self._owners[name], f"{hook} raised {describe(error)}")
+                self._failed(self._owners[name], f"{hook} raised {describe_error(error)}")
         return results
 
     def _collect(self, hook: str, kind: type[Any]) -> dict[str, Any]:
@@ -234,7 +234,7 @@ class PluginManager:
             return known[name]
         if name in self._contested:
             raise UsageError(f"{what} {self._contested[name]}")
-        raise unknown(what, name, known)
+        raise unknown_name_error(what, name, known)
 
     def _trace(self) -> None:
         if os.environ.get("AGN_TRACE_HOOKS") == "1":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from agnostics.sandbox.backend import Backend
-from agnostics.types.errors import MissingRequirement, unknown
+from agnostics.types.errors import MissingRequirement, unknown_name_error
 
 log = logging.getLogger("agnostics")
 
@@ -19,7 +19,7 @@ def choose_backend(mode: str = "auto") -> Backend:
     Raises UsageError for an unknown mode and MissingRequirement where the mode does not work here.
     """
     if mode not in MODES:
-        raise unknown("sandbox", mode, HINTS)
+        raise unknown_name_error("sandbox", mode, HINTS)
     if mode == "auto":
         return _best()
     if mode == "process":

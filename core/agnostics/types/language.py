@@ -12,11 +12,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from pydantic_core import ErrorDetails
 
 from agnostics.types.code_extraction import extract_program, is_blank
-from agnostics.types.errors import UsageError, unknown
-from agnostics.types.task import FILE_NAME, Frozen, LimitOverrides, Limits, PromptFormat, Task
+from agnostics.types.errors import UsageError, unknown_name_error
+from agnostics.types.task import FILE_NAME_PATTERN, Frozen, LimitOverrides, Limits, PromptFormat, Task
 
-NAME = r"^[a-z0-9][a-z0-9_+.-]*$"
-"""What a language may be called."""
+NAME_PATTERN = r"^[a-z0-9][a-z0-9_+.-]*$"
+"""The names that a language, or anything else that a plugin registers, may have."""
 _SHELL_SYNTAX = frozenset("|&;<>()$`*?[]#~{}\n")
 
 
@@ -58,9 +58,9 @@ class Language(_YamlModel):
     `compile_argv` and `execute_argv`, the trainer `prompt_for` and `program_for`, which asks `program_in`.
     """
 
-    name: Annotated[str, Field(pattern=NAME)]
+    name: Annotated[str, Field(pattern=NAME_PATTERN)]
     prompt: str
-    filename: Annotated[str, Field(pattern=FILE_NAME)]
+    filename: Annotated[str, Field(pattern=FILE_NAME_PATTERN)]
     execute: Annotated[str, Field(min_length=1)]
     compile: str | None = None
     install: str | Install | None = None
@@ -237,7 +237,7 @@ def _explain(complaint: ErrorDetails, model: type[Language]) -> str:
         return f"the key {key!r} is missing"
     if complaint["type"] == "extra_forbidden":
         fields = _model_of(complaint["loc"][:-1], model).model_fields
-        return str(unknown("key", key.rpartition(".")[2], (_dashed(name) for name in fields)))
+        return str(unknown_name_error("key", key.rpartition(".")[2], (_dashed(name) for name in fields)))
     return f"{key}: {complaint['msg']}"
 
 

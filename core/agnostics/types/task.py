@@ -47,7 +47,7 @@ class Test(Frozen):
     output: str
 
 
-FILE_NAME = r"^[A-Za-z0-9_][A-Za-z0-9_.+-]*$"
+FILE_NAME_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9_.+-]*$"
 """What a file in a program's folder may be called."""
 
 
@@ -56,7 +56,7 @@ class Checker(Frozen):
 
     language: str
     program: str
-    files: dict[Annotated[str, Field(pattern=FILE_NAME)], str] = {}
+    files: dict[Annotated[str, Field(pattern=FILE_NAME_PATTERN)], str] = {}
     """Texts by the names of the files that lie beside the program."""
     limits: LimitOverrides = LimitOverrides()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 from agnostics.types.dataset import Dataset
-from agnostics.types.errors import UsageError, unknown
+from agnostics.types.errors import UsageError, unknown_name_error
 from agnostics.types.task import Comparison, Task, Test
 from pydantic import BaseModel, Field, ValidationError
 
@@ -44,7 +44,7 @@ class EsolangBench(Dataset):
     def tasks(self, split: str, *, source: str | None = None, seed: int = 0) -> Iterator[Task]:
         """The tasks of the split "test", in the order of the file; see `Dataset.tasks`."""
         if split not in self.splits:
-            raise unknown("split", split, self.splits)
+            raise unknown_name_error("split", split, self.splits)
         if source is None:
             raise UsageError("the data set 'esolang-bench' needs its file: esolang-bench:esolang_benchmark.json")
         return _tasks(_read(Path(source)), source)

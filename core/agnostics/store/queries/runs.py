@@ -15,7 +15,7 @@ from agnostics.store import schema
 from agnostics.store.compressed import CompressedText
 from agnostics.store.filters import EVERY_RUN, RunFilter
 from agnostics.store.verdicts import number_of
-from agnostics.types.errors import UsageError, unknown
+from agnostics.types.errors import UsageError, unknown_name_error
 from agnostics.types.verification import Difference, Verdict
 from agnostics.util.statistics import bootstrap_interval
 
@@ -130,7 +130,7 @@ def find_run(connection: Connection, name: str) -> str:
     if len(found) > 1:
         raise UsageError(f"{len(found)} runs begin with {name!r}: {', '.join(found[:5])}")
     if not found:
-        raise unknown("run", name, ids[-20:])
+        raise unknown_name_error("run", name, ids[-20:])
     return found[0]
 
 

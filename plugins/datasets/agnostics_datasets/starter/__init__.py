@@ -7,7 +7,7 @@ from random import Random
 from typing import ClassVar
 
 from agnostics.types.dataset import Dataset
-from agnostics.types.errors import UsageError, unknown
+from agnostics.types.errors import UsageError, unknown_name_error
 from agnostics.types.task import Task
 
 from agnostics_datasets.starter import algorithms, arithmetic, lists, parsing, strings
@@ -37,7 +37,7 @@ class Starter(Dataset):
     def tasks(self, split: str, *, source: str | None = None, seed: int = 0) -> Iterator[Task]:
         """The tasks of `split`; see `Dataset.tasks`."""
         if split not in self.splits:
-            raise unknown("split", split, self.splits)
+            raise unknown_name_error("split", split, self.splits)
         if source is not None:
             raise UsageError(f"the data set 'starter' is generated and reads no file, got {source!r}")
         return _generate(split, seed)
