@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol
 
 from agnostics.callbacks.callback import Log, WatchedRun, Watcher
 from agnostics.callbacks.dispatch import meaning, shown, watched
-from agnostics.plugins.loader import Filter
+from agnostics.plugins.loader import PluginFilter
 from agnostics.plugins.manager import PluginManager
 from agnostics.profiling.chrome_trace import TraceFile
 from agnostics.profiling.spans import Span
@@ -151,4 +151,4 @@ def open_books(url: str, plugins: PluginManager, ranks: Ranks) -> Iterator[Books
         with _opened(url) as store:
             yield Books(store, plugins, ranks)
     else:
-        yield Books(None, PluginManager((), Filter.from_environment()), ranks)
+        yield Books(None, PluginManager((), PluginFilter.from_environment()), ranks)

@@ -7,9 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import ClassVar
 
-from agnostics.types.dataset import Dataset
-from agnostics.types.errors import UsageError, unknown_name_error
-from agnostics.types.task import LimitOverrides, Task
+from agnostics import Dataset, LimitOverrides, Task, UsageError, unknown_name_error
 
 from agnostics_datasets.files import file_rows
 from agnostics_datasets.judging import judged_by

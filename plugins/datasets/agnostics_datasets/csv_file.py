@@ -7,9 +7,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import ClassVar
 
-from agnostics.types.dataset import Dataset
-from agnostics.types.errors import UsageError, unknown_name_error
-from agnostics.types.task import Comparison, Task, Test
+from agnostics import Comparison, Dataset, Task, Test, UsageError, unknown_name_error
 
 from agnostics_datasets.files import file_rows
 from agnostics_datasets.records import complaining

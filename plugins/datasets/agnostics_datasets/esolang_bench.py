@@ -8,9 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
-from agnostics.types.dataset import Dataset
-from agnostics.types.errors import UsageError, unknown_name_error
-from agnostics.types.task import Comparison, Task, Test
+from agnostics import Comparison, Dataset, Task, Test, UsageError, unknown_name_error
 from pydantic import BaseModel, Field, ValidationError
 
 COMPARE = Comparison(mode="lines")

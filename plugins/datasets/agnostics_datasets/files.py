@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, cast
 
-from agnostics.types.errors import MissingRequirement, UsageError, describe_error
+from agnostics import MissingRequirement, UsageError, describe_error
 
 Row = tuple[str, Any]
 """Where a record stands, for complaints, and what stands there."""

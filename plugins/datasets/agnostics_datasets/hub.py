@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from agnostics.types.dataset import HubSource
-from agnostics.types.errors import AgnosticsError, MissingRequirement, UsageError, describe_error
+from agnostics import AgnosticsError, HubSource, MissingRequirement, UsageError, describe_error
 
 from agnostics_datasets.files import Row
 

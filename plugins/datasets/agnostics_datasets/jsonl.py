@@ -7,9 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from agnostics.types.dataset import Dataset
-from agnostics.types.errors import UsageError, unknown_name_error
-from agnostics.types.task import Task
+from agnostics import Dataset, Task, UsageError, unknown_name_error
 from pydantic import ValidationError
 
 KEYS = ("split", *Task.model_fields)

@@ -6,8 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import ClassVar
 
-from agnostics.types.errors import unknown_name_error
-from agnostics.types.task import PromptFormat, Task
+from agnostics import PromptFormat, Task, unknown_name_error
 
 from agnostics_datasets.formatted_task import formatted_task
 from agnostics_datasets.records import Fields, Records

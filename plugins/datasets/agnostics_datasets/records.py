@@ -7,9 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import ClassVar, Generic, TypeVar
 
-from agnostics.types.dataset import Dataset
-from agnostics.types.errors import UsageError, unknown_name_error
-from agnostics.types.task import Task
+from agnostics import Dataset, Task, UsageError, unknown_name_error
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from agnostics_datasets.files import Row, file_rows

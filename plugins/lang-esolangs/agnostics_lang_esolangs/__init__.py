@@ -12,6 +12,8 @@ from agnostics_lang_esolangs.interpreter import EsoLanguage
 if TYPE_CHECKING:
     import click
 
+AGN_CONTRACT = 2
+
 LANGUAGES = Path(__file__).parent / "languages"
 STANDARD = {
     "brainfuck": "Where the standard differs, it holds: at the end of the input `,` leaves the cell as it is.",

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import click
-from agnostics.types.errors import UsageError, unknown_name_error
+from agnostics import UsageError, unknown_name_error
 
 from agnostics_lang_esolangs.interpreter import INTERPRETERS, interpreter_path
 

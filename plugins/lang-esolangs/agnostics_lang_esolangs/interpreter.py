@@ -7,8 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated
 
-from agnostics import Language
-from agnostics.types.errors import MissingRequirement
+from agnostics import Language, MissingRequirement
 from pydantic import Field
 
 INTERPRETERS = ("befunge98", "brainfuck", "shakespeare", "unlambda", "whitespace")

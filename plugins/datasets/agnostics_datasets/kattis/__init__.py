@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
-from agnostics.types.dataset import Dataset
-from agnostics.types.errors import UsageError, unknown_name_error
-from agnostics.types.task import LimitOverrides, Task
+from agnostics import Dataset, LimitOverrides, Task, UsageError, unknown_name_error
 
 from agnostics_datasets.contest_prompt import WITH_HEADINGS, Sections, set_in
 from agnostics_datasets.kattis.package import Package, packages

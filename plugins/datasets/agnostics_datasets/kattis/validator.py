@@ -9,7 +9,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
 
-from agnostics.types.task import FILE_NAME_PATTERN, Checker, Comparison
+from agnostics import FILE_NAME_PATTERN, Checker, Comparison
 
 from agnostics_datasets.kattis.package import Package, read_yaml, words
 

@@ -6,9 +6,7 @@ from collections.abc import Iterator, Mapping
 from random import Random
 from typing import ClassVar
 
-from agnostics.types.dataset import Dataset
-from agnostics.types.errors import UsageError, unknown_name_error
-from agnostics.types.task import Task
+from agnostics import Dataset, Task, UsageError, unknown_name_error
 
 from agnostics_datasets.starter import algorithms, arithmetic, lists, parsing, strings
 from agnostics_datasets.starter.kind import Kind, Parameters
