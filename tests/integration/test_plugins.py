@@ -124,11 +124,8 @@ def test_a_pack_that_declares_no_contract_is_loaded_and_told_the_line_to_add(ins
     line = "declares no contract version; add this line to pack_no_contract: AGN_CONTRACT = 2"
     answer = agn(installed, "plugins", "--json", AGN_PLUGINS="no-contract,good", AGN_STRICT_PLUGINS="1")
     assert answer.stderr.splitlines() == [f"agn: plugin no-contract (pack-no-contract 1.0): {line}"]
-    assert {r["name"]: (r["status"], r["warning"]) for r in json.loads(answer.stdout)} == {
-        "agnostics": ("active", None),
-        "good": ("active", None),
-        "no-contract": ("active", line),
-    }
+    active = {r["name"]: r["warning"] for r in json.loads(answer.stdout) if r["status"] == "active"}
+    assert active == {"agnostics": None, "good": None, "no-contract": line}
     assert line in agn(installed, "plugins", AGN_PLUGINS="no-contract").stdout
     assert line in agn(installed, "plugins", "check", "no-contract").stdout
 

@@ -113,7 +113,7 @@ def test_every_registry_gives_a_name_of_two_plugins_to_neither(hook: Any) -> Non
 def instance(hook: Any, name: object) -> Any:
     """An object of the hook's base class with this name."""
     if hook is LANGUAGES:
-        return Language.model_construct(name=name)  # type: ignore[arg-type]
+        return Language.model_construct(name=name)
     if hook is ALGORITHMS:
         return Algorithm(name=name, source="nowhere")  # type: ignore[arg-type]
     methods = dict.fromkeys(getattr(hook.base, "__abstractmethods__", ()))
