@@ -113,14 +113,14 @@ def records(installed: Path, **environment: str) -> dict[str, dict[str, Any]]:
 def test_a_broken_pack_is_listed_with_its_reason_and_costs_nobody_else_anything(
     installed: Path, name: str, reason: str
 ) -> None:
-    found = records(installed)
-    assert found[f"pack-{name}"]["status"] == "failed"
-    assert reason in found[f"pack-{name}"]["reason"]
-    assert found["pack-good"]["status"] == "active"
-    assert found["pack-good"]["hooks"] == ["agn_languages"]
+    listed = records(installed)
+    assert listed[f"pack-{name}"]["status"] == "failed"
+    assert reason in listed[f"pack-{name}"]["reason"]
+    assert listed["pack-good"]["status"] == "active"
+    assert listed["pack-good"]["hooks"] == ["agn_languages"]
 
 
-def test_a_pack_that_declares_no_contract_is_loaded_and_told_the_line_to_add(installed: Path) -> None:
+def test_a_pack_that_declares_no_contract_is_loaded_with_the_line_to_add_as_a_warning(installed: Path) -> None:
     line = "declares no contract version; add this line to pack_no_contract: AGN_CONTRACT = 2"
     answer = agn(installed, "plugins", "--json", AGN_PLUGINS="no-contract,good", AGN_STRICT_PLUGINS="1")
     assert answer.stderr.splitlines() == [f"agn: plugin no-contract (pack-no-contract 1.0): {line}"]
@@ -131,8 +131,8 @@ def test_a_pack_that_declares_no_contract_is_loaded_and_told_the_line_to_add(ins
 
 
 def test_a_pack_that_declares_a_range_with_this_contract_is_active(installed: Path) -> None:
-    found = records(installed, AGN_PLUGINS="both-versions")["pack-both-versions"]
-    assert (found["status"], found["warning"]) == ("active", None)
+    listed = records(installed, AGN_PLUGINS="both-versions")["pack-both-versions"]
+    assert (listed["status"], listed["warning"]) == ("active", None)
 
 
 def test_a_failure_is_one_line_on_stderr(installed: Path) -> None:
@@ -149,26 +149,26 @@ def test_a_pack_that_fails_in_one_hook_registers_none(installed: Path) -> None:
 
 
 def test_two_packs_that_claim_one_language_are_both_named(installed: Path) -> None:
-    found = records(installed, AGN_PLUGINS="twin-a,twin-b,good")
+    listed = records(installed, AGN_PLUGINS="twin-a,twin-b,good")
     for name in ("pack-twin-a", "pack-twin-b"):
-        assert found[name]["status"] == "failed"
-        assert "language 'twin' is registered by pack-twin-a and pack-twin-b" in found[name]["reason"]
+        assert listed[name]["status"] == "failed"
+        assert "language 'twin' is registered by pack-twin-a and pack-twin-b" in listed[name]["reason"]
     answer = agn(installed, "languages", "show", "twin", AGN_PLUGINS="twin-a,twin-b")
     assert answer.returncode == 2
     assert "pack-twin-a and pack-twin-b" in answer.stderr.splitlines()[-1]
 
 
 def test_disabling_one_of_two_claimants_gives_the_name_to_the_other(installed: Path) -> None:
-    found = records(installed, AGN_PLUGINS="twin-a,twin-b", AGN_DISABLE_PLUGINS="twin-b")
-    assert found["pack-twin-a"]["status"] == "active"
-    assert found["pack-twin-b"]["reason"] == "named in AGN_DISABLE_PLUGINS"
+    listed = records(installed, AGN_PLUGINS="twin-a,twin-b", AGN_DISABLE_PLUGINS="twin-b")
+    assert listed["pack-twin-a"]["status"] == "active"
+    assert listed["pack-twin-b"]["reason"] == "named in AGN_DISABLE_PLUGINS"
 
 
 def test_two_packs_with_one_plugin_name_are_both_named(installed: Path) -> None:
-    found = records(installed, AGN_PLUGINS="namesake")
+    listed = records(installed, AGN_PLUGINS="namesake")
     for name in ("pack-namesake-a", "pack-namesake-b"):
-        assert found[name]["status"] == "failed"
-        assert "pack-namesake-a and pack-namesake-b" in found[name]["reason"]
+        assert listed[name]["status"] == "failed"
+        assert "pack-namesake-a and pack-namesake-b" in listed[name]["reason"]
 
 
 def test_strict_mode_turns_a_failure_into_an_exit(installed: Path) -> None:
