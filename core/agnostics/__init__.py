@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from agnostics.algorithms.algorithm import Algorithm
     from agnostics.callbacks.callback import MetricsLogger, RunCallback, RunInfo
-    from agnostics.inference.engine import Answer, Engine, EngineSettings, Prompt, Sampling
+    from agnostics.inference.engine import Completion, CompletionRequest, Engine, EngineSettings, SamplingParams
     from agnostics.inference.provider import EngineProvider
     from agnostics.plugins.specs import hookimpl
     from agnostics.sandbox.backend import SandboxBackend, Slot, SlotFactory
@@ -44,9 +44,10 @@ __all__ = [
     "FILE_NAME_PATTERN",
     "AgnosticsError",
     "Algorithm",
-    "Answer",
     "Checker",
     "Comparison",
+    "Completion",
+    "CompletionRequest",
     "Dataset",
     "Engine",
     "EngineProvider",
@@ -57,13 +58,12 @@ __all__ = [
     "Limits",
     "MetricsLogger",
     "MissingRequirement",
-    "Prompt",
     "PromptFormat",
     "RewardPolicy",
     "Rollout",
     "RunCallback",
     "RunInfo",
-    "Sampling",
+    "SamplingParams",
     "SandboxBackend",
     "Slot",
     "SlotFactory",
@@ -83,7 +83,7 @@ __all__ = [
 _NAMES_OF_MODULES = {
     "algorithms.algorithm": ("Algorithm",),
     "callbacks.callback": ("MetricsLogger", "RunCallback", "RunInfo"),
-    "inference.engine": ("Answer", "Engine", "EngineSettings", "Prompt", "Sampling"),
+    "inference.engine": ("Completion", "CompletionRequest", "Engine", "EngineSettings", "SamplingParams"),
     "inference.provider": ("EngineProvider",),
     "plugins.specs": ("hookimpl",),
     "sandbox.backend": ("SandboxBackend", "Slot", "SlotFactory"),

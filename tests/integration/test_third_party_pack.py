@@ -32,7 +32,7 @@ USE_OF_EACH_PART = """
 import sys
 from pathlib import Path
 
-from agnostics import EngineSettings, Prompt, RunInfo, Sampling
+from agnostics import CompletionRequest, EngineSettings, RunInfo, SamplingParams
 from agnostics.plugins.manager import load_plugins
 
 folder = Path(sys.argv[1])
@@ -47,7 +47,7 @@ logger = plugins.callback("csv")
 logger.check_requirements()
 logger.run_started(RunInfo(id="r", kind="train", folder=folder))
 logger.step_finished(1, {"loss": 0.5}, ())
-logger.run_finished("finished")
+logger.run_finished("finished", {})
 assert (folder / "metrics.csv").read_text() == "1,train/loss,0.5\\n"
 plugins.callback("longest").rollouts_finished(1, "train", [])
 
@@ -55,9 +55,9 @@ provider = plugins.engine("silent")
 provider.check_requirements()
 with provider.open(EngineSettings(folder=folder, stop_ids=(7,), max_length=8, max_num_seqs=2)) as engine:
     engine.load_weights([], 3)
-    engine.add(0, Prompt((1, 2), 5), Sampling(1.0, 4))
-    ((key, completion),) = engine.advance()
-    assert (key, completion.token_ids, engine.busy) == (0, (7,), False)
+    engine.add_request(0, CompletionRequest((1, 2), 5), SamplingParams(1.0, 4))
+    ((request_id, completion),) = engine.step()
+    assert (request_id, completion.token_ids, engine.has_unfinished_requests) == (0, (7,), False)
 """
 
 

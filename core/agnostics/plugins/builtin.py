@@ -11,9 +11,9 @@ from agnostics.algorithms.dapo import DAPO
 from agnostics.algorithms.dr_grpo import DR_GRPO
 from agnostics.algorithms.grpo import GRPO
 from agnostics.algorithms.gspo import GSPO
-from agnostics.callbacks.callback import Watcher
-from agnostics.callbacks.tensorboard import TensorBoard
-from agnostics.callbacks.wandb import WeightsAndBiases
+from agnostics.callbacks.callback import RunCallback
+from agnostics.callbacks.tensorboard import TensorBoardLogger
+from agnostics.callbacks.wandb import WandbLogger
 from agnostics.inference.provider import EngineProvider, TransformersProvider, VllmProvider
 from agnostics.plugins.specs import CONTRACT_VERSION, hookimpl
 from agnostics.types.reward import Accepted, RewardPolicy
@@ -51,6 +51,6 @@ def agn_sandboxes() -> Iterable[SandboxBackend]:
 
 
 @hookimpl
-def agn_watchers() -> list[Watcher]:
-    """What people watch training runs with."""
-    return [TensorBoard(), WeightsAndBiases()]
+def agn_callbacks() -> list[RunCallback]:
+    """The loggers of metrics."""
+    return [TensorBoardLogger(), WandbLogger()]

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agnostics.algorithms.algorithm import Algorithm
-from agnostics.callbacks.callback import Watcher
+from agnostics.callbacks.callback import RunCallback
 from agnostics.inference.provider import EngineProvider
 from agnostics.plugins import builtin, loader, specs
 from agnostics.plugins.hook_caller import HookCaller
@@ -36,7 +36,7 @@ LANGUAGES: RegistryHook[Language] = RegistryHook("agn_languages", Language, "lan
 DATASETS: RegistryHook[Dataset] = RegistryHook("agn_datasets", Dataset, "dataset")
 REWARDS: RegistryHook[RewardPolicy] = RegistryHook("agn_rewards", RewardPolicy, "reward policy")
 ALGORITHMS: RegistryHook[Algorithm] = RegistryHook("agn_algorithms", Algorithm, "algorithm")
-WATCHERS: RegistryHook[Watcher] = RegistryHook("agn_watchers", Watcher, "watcher")
+CALLBACKS: RegistryHook[RunCallback] = RegistryHook("agn_callbacks", RunCallback, "callback")
 ENGINES: RegistryHook[EngineProvider] = RegistryHook("agn_engines", EngineProvider, "engine")
 SANDBOXES: RegistryHook[SandboxBackend] = RegistryHook("agn_sandboxes", SandboxBackend, "sandbox")
 REGISTRY_HOOKS: tuple[RegistryHook[Any], ...] = (
@@ -44,7 +44,7 @@ REGISTRY_HOOKS: tuple[RegistryHook[Any], ...] = (
     DATASETS,
     REWARDS,
     ALGORITHMS,
-    WATCHERS,
+    CALLBACKS,
     ENGINES,
     SANDBOXES,
 )
@@ -89,9 +89,9 @@ class PluginManager:
         """The algorithms of all plugins by name."""
         return self._registry(ALGORITHMS).items()
 
-    def watchers(self) -> dict[str, Watcher]:
-        """The watchers of all plugins by name."""
-        return self._registry(WATCHERS).items()
+    def callbacks(self) -> dict[str, RunCallback]:
+        """The run callbacks of all plugins by name."""
+        return self._registry(CALLBACKS).items()
 
     def engines(self) -> dict[str, EngineProvider]:
         """The inference engines of all plugins by name."""
@@ -129,9 +129,9 @@ class PluginManager:
         """The algorithm called `name`. Raises UsageError with the nearest name."""
         return self._registry(ALGORITHMS).find(name)
 
-    def watcher(self, name: str) -> Watcher:
-        """The watcher called `name`. Raises UsageError with the nearest name."""
-        return self._registry(WATCHERS).find(name)
+    def callback(self, name: str) -> RunCallback:
+        """The run callback called `name`. Raises UsageError with the nearest name."""
+        return self._registry(CALLBACKS).find(name)
 
     def engine(self, name: str) -> EngineProvider:
         """The inference engine called `name`. Raises UsageError with the nearest name."""
