@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import secrets
 import shutil
 import signal
@@ -31,6 +33,30 @@ def pytest_configure() -> None:
     """Let Ctrl-C through: what a script starts in the background ignores it, and so would all that the tests start."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="session")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The wheels of all our distributions, built once for all processes that run the tests.
+
+    They are built with the tools of this environment and hold the binaries that were compiled for it.
+    """
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "wheels"
+    folder.mkdir(exist_ok=True)
+    sources = [ROOT, *sorted(path.parent for path in ROOT.glob("plugins/*/pyproject.toml"))]
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "complete").exists():
+            pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", str(folder)]
+            subprocess.run([*pip, *map(str, sources)], check=True, timeout=400)
+            (folder / "complete").touch()
+    built = sorted(folder.glob("*.whl"))
+    assert len(built) == len(sources)
+    return built
 
 
 @pytest.fixture(scope="session")
@@ -273,7 +299,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     made.shutdown()
 
 
-PACKS = Path(__file__).parents[1] / "plugins"
+PACKS = ROOT / "plugins"
 SLOTS = 2
 
 

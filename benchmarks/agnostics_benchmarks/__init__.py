@@ -9,6 +9,8 @@ from agnostics import hookimpl
 if TYPE_CHECKING:
     import click
 
+AGN_CONTRACT = 2
+
 
 @hookimpl
 def agn_commands(group: click.Group) -> None:

@@ -1,4 +1,7 @@
-"""Agnostics: teach any language model to program in any language, by running what it writes."""
+"""Agnostics: teach any language model to program in any language, by running what it writes.
+
+The names in `__all__` are the public interface. Plugins import nothing else, except `agnostics.testing` in their tests.
+"""
 
 from __future__ import annotations
 
@@ -8,50 +11,106 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from agnostics.algorithms.algorithm import Algorithm
     from agnostics.callbacks.callback import MetricsLogger, RunCallback, RunInfo
+    from agnostics.inference.engine import Completion, CompletionRequest, Engine, EngineSettings, SamplingParams
+    from agnostics.inference.provider import EngineProvider
     from agnostics.plugins.specs import hookimpl
-    from agnostics.types.dataset import Dataset
+    from agnostics.sandbox.backend import SandboxBackend, Slot, SlotFactory
+    from agnostics.sandbox.harness_binary import harness_path
+    from agnostics.sandbox.protocol import handshake
+    from agnostics.types.dataset import Dataset, HubSource
+    from agnostics.types.errors import (
+        AgnosticsError,
+        MissingRequirement,
+        UsageError,
+        describe_error,
+        unknown_name_error,
+    )
     from agnostics.types.language import Language
     from agnostics.types.reward import RewardPolicy
-    from agnostics.types.task import Comparison, Limits, Task, Test
-    from agnostics.types.verification import Verdict, Verification
+    from agnostics.types.rollout import Rollout
+    from agnostics.types.task import (
+        FILE_NAME_PATTERN,
+        Checker,
+        Comparison,
+        LimitOverrides,
+        Limits,
+        PromptFormat,
+        Task,
+        Test,
+    )
+    from agnostics.types.verification import TestResult, Verdict, Verification
 
 __all__ = [
+    "FILE_NAME_PATTERN",
+    "AgnosticsError",
     "Algorithm",
+    "Checker",
     "Comparison",
+    "Completion",
+    "CompletionRequest",
     "Dataset",
+    "Engine",
+    "EngineProvider",
+    "EngineSettings",
+    "HubSource",
     "Language",
+    "LimitOverrides",
     "Limits",
     "MetricsLogger",
+    "MissingRequirement",
+    "PromptFormat",
     "RewardPolicy",
+    "Rollout",
     "RunCallback",
     "RunInfo",
+    "SamplingParams",
+    "SandboxBackend",
+    "Slot",
+    "SlotFactory",
     "Task",
     "Test",
+    "TestResult",
+    "UsageError",
     "Verdict",
     "Verification",
+    "describe_error",
+    "handshake",
+    "harness_path",
     "hookimpl",
+    "unknown_name_error",
 ]
 
-_HOMES = {
-    "Algorithm": "algorithms.algorithm",
-    "Comparison": "types.task",
-    "Dataset": "types.dataset",
-    "Language": "types.language",
-    "Limits": "types.task",
-    "RewardPolicy": "types.reward",
-    "Task": "types.task",
-    "Test": "types.task",
-    "Verdict": "types.verification",
-    "Verification": "types.verification",
-    "MetricsLogger": "callbacks.callback",
-    "RunCallback": "callbacks.callback",
-    "RunInfo": "callbacks.callback",
-    "hookimpl": "plugins.specs",
+_NAMES_OF_MODULES = {
+    "algorithms.algorithm": ("Algorithm",),
+    "callbacks.callback": ("MetricsLogger", "RunCallback", "RunInfo"),
+    "inference.engine": ("Completion", "CompletionRequest", "Engine", "EngineSettings", "SamplingParams"),
+    "inference.provider": ("EngineProvider",),
+    "plugins.specs": ("hookimpl",),
+    "sandbox.backend": ("SandboxBackend", "Slot", "SlotFactory"),
+    "sandbox.harness_binary": ("harness_path",),
+    "sandbox.protocol": ("handshake",),
+    "types.dataset": ("Dataset", "HubSource"),
+    "types.errors": ("AgnosticsError", "MissingRequirement", "UsageError", "describe_error", "unknown_name_error"),
+    "types.language": ("Language",),
+    "types.reward": ("RewardPolicy",),
+    "types.rollout": ("Rollout",),
+    "types.task": (
+        "FILE_NAME_PATTERN",
+        "Checker",
+        "Comparison",
+        "LimitOverrides",
+        "Limits",
+        "PromptFormat",
+        "Task",
+        "Test",
+    ),
+    "types.verification": ("TestResult", "Verdict", "Verification"),
 }
+_MODULE_OF = {name: module for module, names in _NAMES_OF_MODULES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that `import agnostics` costs nothing."""
-    if name not in _HOMES:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"agnostics.{_HOMES[name]}"), name)
+    return getattr(import_module(f"agnostics.{_MODULE_OF[name]}"), name)

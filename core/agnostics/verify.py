@@ -15,7 +15,7 @@ from agnostics.sandbox.factory import open_pool
 from agnostics.sandbox.job_codec import CheckerInput, checker_job, compile_result, job_for, test_result, to_bytes
 from agnostics.sandbox.modes import Backends
 from agnostics.sandbox.protocol import JobResult, RunResult
-from agnostics.types.errors import unknown
+from agnostics.types.errors import unknown_name_error
 from agnostics.types.language import Language
 from agnostics.types.task import Checker, Task
 from agnostics.types.verification import TestResult, Verdict, Verification, overall
@@ -92,7 +92,7 @@ class Verifier:
         if checker is None:
             return None
         if checker.language not in self._languages:
-            raise unknown("language of a checker", checker.language, self._languages)
+            raise unknown_name_error("language of a checker", checker.language, self._languages)
         return self._languages[checker.language], checker
 
     def _program_done(self, request: _Request, checker: tuple[Language, Checker] | None, result: JobResult) -> None:

@@ -24,7 +24,7 @@ FOLDERS = sorted(path.name for path in (ROOT / "plugins").glob("lang-*"))
 LANGUAGES = sorted(
     name for name in load_plugins().languages() if load_plugins().origin(name).startswith("agnostics-lang-")
 )
-"""What the packs in `plugins/` provide, whatever there is."""
+"""The languages that the packs in `plugins/` provide."""
 NO_IMAGE, NO_TOOLCHAIN = {"r"}, {"julia"}
 """The image of R takes six gigabytes, and Debian 12 has no Julia; any other must run in both modes."""
 

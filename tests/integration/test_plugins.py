@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
-HOOKS = "from agnostics import Language, hookimpl\n\n\n"
+IMPORTS = "from agnostics import Language, hookimpl\n\n"
+HOOKS = IMPORTS + "AGN_CONTRACT = 2\n\n\n"
+NONE = "@hookimpl\ndef agn_languages():\n    return []\n"
 LUA_AGAIN = HOOKS + "@hookimpl\ndef agn_languages():\n    return [{}]\n".format(
     "Language(name='twin', prompt='p', filename='a.x', execute='cat a.x')"
 )
@@ -21,15 +23,23 @@ PACKS = {
     "import-error": "import a_module_that_is_not_there\n",
     "exits": "raise SystemExit(7)\n",
     "unknown-hook": HOOKS + "@hookimpl\ndef agn_langages():\n    return []\n",
-    "wrong-argument": HOOKS + "@hookimpl\ndef agn_run_started(ruin):\n    return None\n",
+    "wrong-argument": HOOKS + "@hookimpl\ndef agn_commands(gruop):\n    return None\n",
     "half-wrong": HOOKS
     + "@hookimpl\ndef agn_languages():\n    return [Language(name='half', prompt='p', filename='a', execute='a')]\n\n\n"
-    + "@hookimpl\ndef agn_run_started(ruin):\n    return None\n",
+    + "@hookimpl\ndef agn_commands(gruop):\n    return None\n",
     "raises": HOOKS + "@hookimpl\ndef agn_languages():\n    raise KeyError('tables')\n",
     "raises-late": HOOKS + "@hookimpl\ndef agn_languages():\n    yield 1 / 0\n",
     "wrong-type": HOOKS + "@hookimpl\ndef agn_languages():\n    return ['lua']\n",
     "unmarked": "def agn_languages():\n    return []\n",
-    "from-the-future": HOOKS + "AGN_HOOK_CONTRACT = range(9, 10)\n\n\n@hookimpl\ndef agn_languages():\n    return []\n",
+    "wrong-name": HOOKS
+    + "@hookimpl\ndef agn_languages():\n"
+    + "    return [Language.model_construct(name='Not a name', prompt='p', filename='a', execute='a')]\n",
+    "no-contract": IMPORTS + NONE,
+    "version-1": IMPORTS + "AGN_CONTRACT = 1\n\n\n" + NONE,
+    "of-version-1": IMPORTS + "AGN_HOOK_CONTRACT = range(1, 2)\n\n\n" + NONE,
+    "both-versions": IMPORTS + "AGN_CONTRACT = range(1, 3)\n\n\n" + NONE,
+    "from-the-future": IMPORTS + "AGN_CONTRACT = range(9, 10)\n\n\n" + NONE,
+    "wrong-contract": IMPORTS + "AGN_CONTRACT = '2'\n\n\n" + NONE,
     "twin-a": LUA_AGAIN,
     "twin-b": LUA_AGAIN,
     "command": HOOKS
@@ -87,23 +97,42 @@ def records(installed: Path, **environment: str) -> dict[str, dict[str, Any]]:
         ("import-error", "No module named 'a_module_that_is_not_there'"),
         ("exits", "SystemExit: 7"),
         ("unknown-hook", "unknown hook 'agn_langages'; did you mean 'agn_languages'?"),
-        ("wrong-argument", "ruin"),
-        ("half-wrong", "ruin"),
+        ("wrong-argument", "gruop"),
+        ("half-wrong", "gruop"),
         ("raises", "agn_languages raised KeyError: 'tables'"),
         ("raises-late", "agn_languages raised ZeroDivisionError"),
-        ("wrong-type", "must give Language objects"),
+        ("wrong-type", "agn_languages must return Language objects, got ['lua']"),
         ("unmarked", "not marked with @hookimpl"),
-        ("from-the-future", "supports hook contract range(9, 10)"),
+        ("wrong-name", "agn_languages returned the language name 'Not a name'"),
+        ("version-1", "supports contract version 1, this agnostics has 2: in 2, reward policies get rollouts"),
+        ("of-version-1", "see docs/plugins.md#the-contract-version"),
+        ("from-the-future", "needs contract version 9, this agnostics has version 2; run: pip install --upgrade"),
+        ("wrong-contract", "AGN_CONTRACT must be a version or a range of versions, got '2'"),
     ],
 )
 def test_a_broken_pack_is_listed_with_its_reason_and_costs_nobody_else_anything(
     installed: Path, name: str, reason: str
 ) -> None:
-    found = records(installed)
-    assert found[f"pack-{name}"]["status"] == "failed"
-    assert reason in found[f"pack-{name}"]["reason"]
-    assert found["pack-good"]["status"] == "active"
-    assert found["pack-good"]["hooks"] == ["agn_languages"]
+    listed = records(installed)
+    assert listed[f"pack-{name}"]["status"] == "failed"
+    assert reason in listed[f"pack-{name}"]["reason"]
+    assert listed["pack-good"]["status"] == "active"
+    assert listed["pack-good"]["hooks"] == ["agn_languages"]
+
+
+def test_a_pack_that_declares_no_contract_is_loaded_with_the_line_to_add_as_a_warning(installed: Path) -> None:
+    line = "declares no contract version; add this line to pack_no_contract: AGN_CONTRACT = 2"
+    answer = agn(installed, "plugins", "--json", AGN_PLUGINS="no-contract,good", AGN_STRICT_PLUGINS="1")
+    assert answer.stderr.splitlines() == [f"agn: plugin no-contract (pack-no-contract 1.0): {line}"]
+    active = {r["name"]: r["warning"] for r in json.loads(answer.stdout) if r["status"] == "active"}
+    assert active == {"agnostics": None, "good": None, "no-contract": line}
+    assert line in agn(installed, "plugins", AGN_PLUGINS="no-contract").stdout
+    assert line in agn(installed, "plugins", "check", "no-contract").stdout
+
+
+def test_a_pack_that_declares_a_range_with_this_contract_is_active(installed: Path) -> None:
+    listed = records(installed, AGN_PLUGINS="both-versions")["pack-both-versions"]
+    assert (listed["status"], listed["warning"]) == ("active", None)
 
 
 def test_a_failure_is_one_line_on_stderr(installed: Path) -> None:
@@ -120,26 +149,26 @@ def test_a_pack_that_fails_in_one_hook_registers_none(installed: Path) -> None:
 
 
 def test_two_packs_that_claim_one_language_are_both_named(installed: Path) -> None:
-    found = records(installed, AGN_PLUGINS="twin-a,twin-b,good")
+    listed = records(installed, AGN_PLUGINS="twin-a,twin-b,good")
     for name in ("pack-twin-a", "pack-twin-b"):
-        assert found[name]["status"] == "failed"
-        assert "'twin' is claimed by pack-twin-a and pack-twin-b" in found[name]["reason"]
+        assert listed[name]["status"] == "failed"
+        assert "language 'twin' is registered by pack-twin-a and pack-twin-b" in listed[name]["reason"]
     answer = agn(installed, "languages", "show", "twin", AGN_PLUGINS="twin-a,twin-b")
     assert answer.returncode == 2
     assert "pack-twin-a and pack-twin-b" in answer.stderr.splitlines()[-1]
 
 
 def test_disabling_one_of_two_claimants_gives_the_name_to_the_other(installed: Path) -> None:
-    found = records(installed, AGN_PLUGINS="twin-a,twin-b", AGN_DISABLE_PLUGINS="twin-b")
-    assert found["pack-twin-a"]["status"] == "active"
-    assert found["pack-twin-b"]["reason"] == "named in AGN_DISABLE_PLUGINS"
+    listed = records(installed, AGN_PLUGINS="twin-a,twin-b", AGN_DISABLE_PLUGINS="twin-b")
+    assert listed["pack-twin-a"]["status"] == "active"
+    assert listed["pack-twin-b"]["reason"] == "named in AGN_DISABLE_PLUGINS"
 
 
 def test_two_packs_with_one_plugin_name_are_both_named(installed: Path) -> None:
-    found = records(installed, AGN_PLUGINS="namesake")
+    listed = records(installed, AGN_PLUGINS="namesake")
     for name in ("pack-namesake-a", "pack-namesake-b"):
-        assert found[name]["status"] == "failed"
-        assert "pack-namesake-a and pack-namesake-b" in found[name]["reason"]
+        assert listed[name]["status"] == "failed"
+        assert "pack-namesake-a and pack-namesake-b" in listed[name]["reason"]
 
 
 def test_strict_mode_turns_a_failure_into_an_exit(installed: Path) -> None:

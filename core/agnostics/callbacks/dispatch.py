@@ -8,7 +8,7 @@ from typing import Any
 
 from agnostics.callbacks.callback import RunCallback, RunInfo, RunStatus
 from agnostics.profiling.spans import Span
-from agnostics.types.errors import describe
+from agnostics.types.errors import describe_error
 from agnostics.types.rollout import Phase, Rollout
 from agnostics.util.statistics import PassRate
 
@@ -114,4 +114,6 @@ class Isolated(RunCallback):
         except Exception as error:
             self._failed = True
             if not silent:
-                _log.warning("%s logs no more of this run, which goes on: %s", self._callback.name, describe(error))
+                _log.warning(
+                    "%s logs no more of this run, which goes on: %s", self._callback.name, describe_error(error)
+                )

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from agnostics.callbacks.callback import MetricsLogger, RunInfo, RunStatus
-from agnostics.types.errors import MissingRequirement, describe
+from agnostics.types.errors import MissingRequirement, describe_error
 
 if TYPE_CHECKING:
     import wandb
@@ -63,7 +63,7 @@ def _open(run: RunInfo) -> wandb.Run:
         return _init(run, None if online else "offline")
     except wandb.Error as error:
         upload = f"wandb sync {run.folder}/wandb/latest-run"
-        _log.warning("wandb continues offline: %s; to upload the run later: %s", describe(error), upload)
+        _log.warning("wandb continues offline: %s; to upload the run later: %s", describe_error(error), upload)
         wandb.teardown()  # it still holds the run's id
         return _init(run, "offline")
 

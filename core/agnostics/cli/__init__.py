@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from agnostics.types.errors import AgnosticsError, unknown
+from agnostics.types.errors import AgnosticsError, unknown_name_error
 
 COMMANDS = {
     "datasets": "List data sets, show their tasks, make and clean them.",
@@ -50,7 +50,7 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and self.get_command(ctx, args[0]) is None:
-            raise unknown("command", args[0], self.list_commands(ctx))
+            raise unknown_name_error("command", args[0], self.list_commands(ctx))
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -1,4 +1,4 @@
-"""`agn plugins`: what is installed, what it hooks into, and why it failed where it did."""
+"""`agn plugins`: the installed plugins, their hooks, and the reason if one failed or warns."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 from agnostics.cli.output import print_json, print_table
 from agnostics.plugins.loader import PluginRecord
 from agnostics.plugins.manager import PluginManager, load_plugins
-from agnostics.types.errors import unknown
+from agnostics.types.errors import unknown_name_error
 
 
 @click.group(invoke_without_command=True)
@@ -24,19 +24,21 @@ def command(context: click.Context, as_json: bool) -> None:
 @command.command("list")
 @click.option("--json", "as_json", is_flag=True, help="One JSON array on stdout.")
 def list_command(as_json: bool) -> None:
-    """Name, distribution, version, status, hooks and, where it failed, the reason."""
+    """Name, distribution, version, status, hooks, and the reason of a failure or a warning."""
     _list(as_json)
 
 
 @command.command()
 @click.argument("package")
 def check(package: str) -> int:
-    """Check one plugin, named by its entry point or its distribution; exit status 1 where it fails."""
+    """Check one plugin, named by its entry point or its distribution; exit status 1 if it fails."""
     plugins = load_plugins()
-    _exercise(plugins)
+    _call_hooks(plugins)
     records = [record for record in plugins.records if package in (record.name, record.distribution)]
     if not records:
-        raise unknown("plugin", package, {name for r in plugins.records for name in (r.name, r.distribution)})
+        raise unknown_name_error(
+            "plugin", package, {name for r in plugins.records for name in (r.name, r.distribution)}
+        )
     for record in records:
         click.echo(f"{record.name} ({record.distribution} {record.version}): {_summary(record)}")
     return 0 if all(record.status == "active" for record in records) else 1
@@ -44,25 +46,25 @@ def check(package: str) -> int:
 
 def _list(as_json: bool) -> None:
     plugins = load_plugins()
-    _exercise(plugins)
+    _call_hooks(plugins)
     if as_json:
         print_json([asdict(record) for record in plugins.records])
         return
-    rows = [(r.name, r.distribution, r.version, r.status, " ".join(r.hooks), r.reason) for r in plugins.records]
-    print_table(["name", "distribution", "version", "status", "hooks", "reason"], rows)
+    rows = [(r.name, r.distribution, r.version, r.status, " ".join(r.hooks), _remarks(r)) for r in plugins.records]
+    print_table(["name", "distribution", "version", "status", "hooks", "remarks"], rows)
 
 
-def _exercise(plugins: PluginManager) -> None:
+def _call_hooks(plugins: PluginManager) -> None:
     """Call every hook that registers something, so that a plugin that fails when called is listed as failed."""
-    plugins.languages()
-    plugins.datasets()
-    plugins.rewards()
-    plugins.algorithms()
-    plugins.callbacks()
+    plugins.call_registry_hooks()
     plugins.add_commands(click.Group())
 
 
+def _remarks(record: PluginRecord) -> str:
+    return "; ".join(filter(None, [record.reason, record.warning]))
+
+
 def _summary(record: PluginRecord) -> str:
-    if record.reason:
-        return f"{record.status}: {record.reason}"
-    return f"{record.status}, implements {', '.join(record.hooks)}"
+    if record.status != "active":
+        return f"{record.status}: {_remarks(record)}"
+    return "; ".join(filter(None, [f"active, implements {', '.join(record.hooks)}", record.warning]))

@@ -15,7 +15,7 @@ from agnostics.cli.libraries import settle_libraries
 from agnostics.cli.output import print_json, stdout_kept, words
 from agnostics.cli.plan import show_plan
 from agnostics.cli.progress import TrainingProgress, describe_pass_rate, progress_bar
-from agnostics.types.errors import AgnosticsError, MissingRequirement, UsageError, unknown
+from agnostics.types.errors import AgnosticsError, MissingRequirement, UsageError, unknown_name_error
 
 if TYPE_CHECKING:
     from agnostics.train.config import RunConfig
@@ -95,7 +95,7 @@ def _run_folder(resume: str, config: Path | None, settings: RunConfig) -> Path:
     for folder in (Path(resume), home / resume):
         if (folder / "config.toml").is_file():
             return folder.resolve()
-    raise unknown("run", resume, (path.parent.name for path in home.glob("*/config.toml")))
+    raise unknown_name_error("run", resume, (path.parent.name for path in home.glob("*/config.toml")))
 
 
 def _import_training(module: str) -> Any:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Self
 from msgspec.structs import asdict
 from pydantic import Field, ValidationError, model_validator
 
-from agnostics.types.errors import UsageError, unknown
+from agnostics.types.errors import UsageError
 from agnostics.types.language import Language
 from agnostics.types.task import Comparison, Frozen, LimitOverrides, Task, Test
 from agnostics.types.verification import CompileResult, TestResult, Verification
@@ -131,4 +131,4 @@ def _unknown_key(path: str) -> UsageError:
     models: dict[str, type[Frozen]] = {"limits": LimitOverrides, "compare": Comparison, "tests": Test}
     head, _, _ = path.partition(".")
     model = models.get(head, VerifyRequest) if "." in path else VerifyRequest
-    return unknown("key", path.rpartition(".")[2], model.model_fields)
+    return unknown_name_error("key", path.rpartition(".")[2], model.model_fields)

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import Field, ValidationError
 
-from agnostics.types.errors import UsageError, unknown
+from agnostics.types.errors import UsageError, unknown_name_error
 from agnostics.types.rollout import Rollout
 from agnostics.types.task import Frozen, Task
 
@@ -36,7 +36,7 @@ def recorded_rollouts(path: Path, tasks: Iterable[Task], done: Mapping[str, froz
     for where, line in _lines(path):
         recorded = _parse(line, where)
         if recorded.task not in by_id:
-            raise UsageError(f"{where}: {unknown('task', recorded.task, by_id)}")
+            raise UsageError(f"{where}: {unknown_name_error('task', recorded.task, by_id)}")
         sample = counts[recorded.task] if recorded.sample is None else recorded.sample
         counts[recorded.task] += 1
         if (recorded.task, sample) in seen:

@@ -18,7 +18,7 @@ from agnostics.store import Store
 from agnostics.store.database import reading, store_argument
 from agnostics.store.queries.evaluations import stored_samples
 from agnostics.store.run_recorder import RunRecorder
-from agnostics.types.errors import UsageError, unknown
+from agnostics.types.errors import UsageError, unknown_name_error
 from agnostics.types.language import Language
 from agnostics.types.rollout import Phase, Rollout
 from agnostics.types.task import Task
@@ -76,7 +76,7 @@ def chosen_tasks(settings: EvaluationSettings, plugins: PluginManager) -> tuple[
     """
     adapter, source = plugins.dataset(settings.dataset)
     if settings.split not in adapter.splits:
-        raise unknown(f"split of {adapter.name}", settings.split, adapter.splits)
+        raise unknown_name_error(f"split of {adapter.name}", settings.split, adapter.splits)
     read = partial(adapter.tasks, settings.split, source=source, seed=settings.seed)
     if not settings.tasks:
         return read(), None

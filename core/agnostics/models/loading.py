@@ -8,7 +8,7 @@ from typing import Any
 
 from agnostics.models import hub
 from agnostics.models.stop_tokens import END_TOKENS
-from agnostics.types.errors import UsageError, unknown
+from agnostics.types.errors import UsageError, unknown_name_error
 from agnostics.util.text import first_line
 
 
@@ -71,7 +71,7 @@ def _local(name: str) -> Path | None:
         return _checked(folder)
     if folder.is_absolute() or name.startswith(".") or name.count("/") != 1:
         siblings = [str(path) for path in folder.parent.glob("*/")] if folder.parent.is_dir() else []
-        raise unknown("model", name, ["starter", *siblings])
+        raise unknown_name_error("model", name, ["starter", *siblings])
     return None
 
 

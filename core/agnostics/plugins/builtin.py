@@ -1,6 +1,9 @@
-"""What Agnostics brings along, registered through the hooks that every plugin uses."""
+"""The built-in parts, registered through the hooks that every plugin uses."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from agnostics.algorithms.algorithm import Algorithm
 from agnostics.algorithms.cwm import CWM
@@ -11,8 +14,14 @@ from agnostics.algorithms.gspo import GSPO
 from agnostics.callbacks.callback import RunCallback
 from agnostics.callbacks.tensorboard import TensorBoardLogger
 from agnostics.callbacks.wandb import WandbLogger
-from agnostics.plugins.specs import hookimpl
+from agnostics.inference.provider import EngineProvider, TransformersProvider, VllmProvider
+from agnostics.plugins.specs import CONTRACT_VERSION, hookimpl
 from agnostics.types.reward import Accepted, RewardPolicy
+
+if TYPE_CHECKING:
+    from agnostics.sandbox.backend import SandboxBackend
+
+AGN_CONTRACT = CONTRACT_VERSION
 
 
 @hookimpl
@@ -25,6 +34,20 @@ def agn_rewards() -> list[RewardPolicy]:
 def agn_algorithms() -> list[Algorithm]:
     """The paper's algorithm, and those it is compared with."""
     return [GRPO, DR_GRPO, DAPO, GSPO, CWM]
+
+
+@hookimpl
+def agn_engines() -> list[EngineProvider]:
+    """vLLM and transformers."""
+    return [VllmProvider(), TransformersProvider()]
+
+
+@hookimpl
+def agn_sandboxes() -> Iterable[SandboxBackend]:
+    """Docker, bubblewrap and plain processes; imported when a sandbox is looked up."""
+    from agnostics.sandbox.backends import BUILTIN_BACKENDS
+
+    return BUILTIN_BACKENDS
 
 
 @hookimpl

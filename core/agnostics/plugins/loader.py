@@ -1,4 +1,4 @@
-"""One plugin: where it comes from, and the first three guards: filter by name, load, check against the contract."""
+"""One plugin: its record, and the first three guards: filter by name, load, register whole or not at all."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from typing import Any, Literal
 import pluggy
 
 from agnostics.plugins import specs
-from agnostics.types.errors import describe, unknown
+from agnostics.plugins.contract import check_contract
+from agnostics.types.errors import describe_error, unknown_name_error
 
 Status = Literal["active", "disabled", "failed"]
 
 
 @dataclass
 class PluginRecord:
-    """What became of one plugin. `reason` says why it is disabled or failed."""
+    """One plugin and its status. `reason` says why it is disabled or failed; `warning` is for its author."""
 
     name: str
     distribution: str
@@ -26,10 +27,11 @@ class PluginRecord:
     status: Status = "active"
     hooks: tuple[str, ...] = ()
     reason: str | None = None
+    warning: str | None = None
 
     @property
     def origin(self) -> str:
-        """The distribution with its version; of a file, which has none, its path."""
+        """The distribution with its version; a user's language has the path of its file instead."""
         return f"{self.distribution} {self.version}".rstrip()
 
     def fail(self, reason: str) -> None:
@@ -42,8 +44,8 @@ class PluginRecord:
 
 
 @dataclass(frozen=True)
-class Filter:
-    """Which plugins may load: those in `AGN_PLUGINS` (all where it is unset), less those in `AGN_DISABLE_PLUGINS`.
+class PluginFilter:
+    """The plugins that may load: those in `AGN_PLUGINS` (all if it is unset), less those in `AGN_DISABLE_PLUGINS`.
 
     Plugins are named by their entry point or their distribution.
     """
@@ -52,7 +54,7 @@ class Filter:
     disabled: frozenset[str]
 
     @classmethod
-    def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Filter:
+    def from_environment(cls, environment: Mapping[str, str] = os.environ) -> PluginFilter:
         allowed = environment.get("AGN_PLUGINS")
         return cls(
             None if allowed is None else _names(allowed),
@@ -60,7 +62,7 @@ class Filter:
         )
 
     def reason_against(self, record: PluginRecord) -> str | None:
-        """Why this plugin is not to be loaded, or None."""
+        """The reason why this plugin must not be loaded, or None."""
         names = {record.name, record.distribution}
         if self.disabled & names:
             return "named in AGN_DISABLE_PLUGINS"
@@ -69,7 +71,7 @@ class Filter:
         return None
 
 
-def record_of(entry: EntryPoint) -> PluginRecord:
+def plugin_record(entry: EntryPoint) -> PluginRecord:
     """The record of an entry point that is not loaded yet."""
     distribution = entry.dist
     if distribution is None:
@@ -78,38 +80,40 @@ def record_of(entry: EntryPoint) -> PluginRecord:
 
 
 def load(entry: EntryPoint) -> Any:
-    """The plugin that `entry` names. Raises RuntimeError, whatever its import raised, even SystemExit."""
+    """The plugin that `entry` names. Raises RuntimeError for any error in its import, even SystemExit."""
     try:
         return entry.load()
     except (Exception, SystemExit) as error:
-        raise RuntimeError(f"importing {entry.value} failed: {describe(error)}") from error
+        raise RuntimeError(f"importing {entry.value} failed: {describe_error(error)}") from error
 
 
-def check(manager: pluggy.PluginManager, plugin: Any) -> tuple[str, ...]:
-    """The hooks that `plugin` implements. Raises RuntimeError where it does not keep to the contract."""
-    supported = getattr(plugin, "AGN_HOOK_CONTRACT", range(specs.HOOK_CONTRACT, specs.HOOK_CONTRACT + 1))
-    if specs.HOOK_CONTRACT not in supported:
-        raise RuntimeError(f"supports hook contract {supported}, this is contract {specs.HOOK_CONTRACT}")
+def register(manager: pluggy.PluginManager, record: PluginRecord, plugin: Any) -> None:
+    """Register `plugin` whole or not at all, and add its hooks and its warning to `record`.
+
+    Raises RuntimeError if it does not keep the contract.
+    """
+    record.warning = check_contract(plugin)
+    record.hooks = _implemented_hooks(manager, plugin)
+    try:
+        manager.register(plugin, record.name)
+    except (pluggy.PluginValidationError, ValueError) as error:
+        if manager.has_plugin(record.name):
+            manager.unregister(name=record.name)
+        raise RuntimeError(describe_error(error)) from error
+
+
+def _implemented_hooks(manager: pluggy.PluginManager, plugin: Any) -> tuple[str, ...]:
+    """The hooks that `plugin` implements. Raises RuntimeError for an unknown or unmarked one, and if there is none."""
     known = {name for name in vars(specs) if name.startswith("agn_")}
     names = [name for name in dir(plugin) if name.startswith("agn_") or manager.parse_hookimpl_opts(plugin, name)]
     for name in names:
         if name not in known:
-            raise RuntimeError(str(unknown("hook", name, known)))
+            raise RuntimeError(str(unknown_name_error("hook", name, known)))
         if manager.parse_hookimpl_opts(plugin, name) is None:
             raise RuntimeError(f"{name} is not marked with @hookimpl")
     if not names:
         raise RuntimeError("implements no hook")
     return tuple(sorted(names))
-
-
-def register(manager: pluggy.PluginManager, name: str, plugin: Any) -> None:
-    """Register `plugin` whole or not at all. Raises RuntimeError where pluggy refuses one of its hooks."""
-    try:
-        manager.register(plugin, name)
-    except (pluggy.PluginValidationError, ValueError) as error:
-        if manager.has_plugin(name):
-            manager.unregister(name=name)
-        raise RuntimeError(describe(error)) from error
 
 
 def _names(value: str) -> frozenset[str]:

@@ -1,7 +1,7 @@
-"""The contract for plugins: every hook that `agn` calls, and the marker with which a plugin implements one.
+"""The plugin contract: every hook that `agn` calls, and the marker with which a plugin implements one.
 
 A plugin is a module (or an object) named by an entry point in the group `agnostics`; its functions that carry
-`@hookimpl` are called. Packs register typed objects and are never dispatched through.
+`@hookimpl` are called. A registry hook returns objects of one base class, each with a `name` that users choose it by.
 """
 
 from __future__ import annotations
@@ -16,14 +16,20 @@ if TYPE_CHECKING:
 
     from agnostics.algorithms.algorithm import Algorithm
     from agnostics.callbacks.callback import RunCallback
+    from agnostics.inference.provider import EngineProvider
+    from agnostics.sandbox.backend import SandboxBackend
     from agnostics.types.dataset import Dataset
     from agnostics.types.language import Language
     from agnostics.types.reward import RewardPolicy
     from agnostics.types.verification import Verification
 
 GROUP = "agnostics"
-HOOK_CONTRACT = 1
-"""The version of this contract. A plugin may state the versions it supports: `AGN_HOOK_CONTRACT = range(1, 2)`."""
+CONTRACT_VERSION = 2
+"""The version of this contract. A plugin declares the versions it supports: `AGN_CONTRACT = 2`, or a range."""
+CHANGES = {
+    2: "reward policies get rollouts instead of verifications, and agn_callbacks replaces agn_watchers",
+}
+"""The changes that each version of the contract requires of plugins written for the one before."""
 
 hookspec = pluggy.HookspecMarker(GROUP)
 hookimpl = pluggy.HookimplMarker(GROUP)
@@ -52,6 +58,16 @@ def agn_algorithms() -> Iterable[Algorithm]:  # type: ignore[empty-body]
 @hookspec
 def agn_callbacks() -> Iterable[RunCallback]:  # type: ignore[empty-body]
     """The run callbacks that this plugin provides: loggers of metrics, for example."""
+
+
+@hookspec
+def agn_engines() -> Iterable[EngineProvider]:  # type: ignore[empty-body]
+    """The inference engines that this plugin provides."""
+
+
+@hookspec
+def agn_sandboxes() -> Iterable[SandboxBackend]:  # type: ignore[empty-body]
+    """The sandbox backends that this plugin provides."""
 
 
 @hookspec

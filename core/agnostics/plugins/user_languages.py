@@ -1,32 +1,34 @@
-"""What the user keeps: languages as YAML files in the folder `agnostics/languages` of their configuration."""
+"""The user's own languages: YAML files in the folder `agnostics/languages` of their configuration."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-from agnostics.plugins.specs import hookimpl
+from agnostics.plugins.specs import CONTRACT_VERSION, hookimpl
 from agnostics.types.language import Language
 
 
-class YamlPack:
-    """A YAML file as the host sees a plugin."""
+class UserLanguage:
+    """A YAML file as a plugin that provides one language."""
+
+    AGN_CONTRACT = CONTRACT_VERSION
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     @hookimpl
     def agn_languages(self) -> list[Language]:
-        """The language in the file; see `Language.from_yaml` for what it raises."""
+        """The language in the file; see `Language.from_yaml` for the errors raised."""
         return [Language.from_yaml(self.path)]
 
 
-def own_folder() -> Path:
-    """Where the user's languages are looked for."""
+def user_languages_folder() -> Path:
+    """The folder of the user's languages."""
     config = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
     return Path(config) / "agnostics" / "languages"
 
 
-def own_packs(folder: Path) -> list[YamlPack]:
-    """The files in `folder`, in the order of their names."""
-    return [YamlPack(path) for path in sorted(folder.glob("*.y*ml"))]
+def user_languages(folder: Path) -> list[UserLanguage]:
+    """The languages in `folder`, in the order of their files' names."""
+    return [UserLanguage(path) for path in sorted(folder.glob("*.y*ml"))]

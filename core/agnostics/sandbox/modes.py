@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from agnostics.sandbox.backend import SandboxBackend
 from agnostics.sandbox.backends import BUILTIN_BACKENDS
-from agnostics.types.errors import MissingRequirement, unknown
+from agnostics.types.errors import MissingRequirement, unknown_name_error
 
 Backends = Mapping[str, SandboxBackend]
 """Sandbox backends by name."""
@@ -36,7 +36,7 @@ def candidates(name: str, backends: Backends | None = None) -> list[SandboxBacke
         ranked = [(-backend.priority, name) for name, backend in backends.items() if backend.priority is not None]
         return [backends[name] for _, name in sorted(ranked)]
     if name not in backends:
-        raise unknown("sandbox", name, (AUTO, *backends, f"{RAY_PREFIX}auto"))
+        raise unknown_name_error("sandbox", name, (AUTO, *backends, f"{RAY_PREFIX}auto"))
     return [backends[name]]
 
 

@@ -20,7 +20,7 @@ from agnostics.store.version import checked
 from agnostics.store.writer.batch import ensure_ids
 from agnostics.store.writer.commit import RetryingWriter
 from agnostics.store.writer.process import WriterProcess
-from agnostics.types.errors import unknown
+from agnostics.types.errors import unknown_name_error
 from agnostics.types.language import Language
 
 RunKind = Literal["train", "eval"]
@@ -114,7 +114,7 @@ class Store:
 
 def _update_run(connection: Connection, run: str, **values: Any) -> None:
     if not connection.execute(update(schema.run).where(schema.run.c.id == run).values(**values)).rowcount:
-        raise unknown("run", run, connection.scalars(select(schema.run.c.id)))
+        raise unknown_name_error("run", run, connection.scalars(select(schema.run.c.id)))
 
 
 def _suffix() -> str:

@@ -1,4 +1,4 @@
-"""Dataset adapters: where tasks come from."""
+"""Dataset adapters: the sources of tasks."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from agnostics.types.task import Task
 
 @dataclass(frozen=True)
 class HubSource:
-    """Where a data set is on the Hugging Face hub."""
+    """A data set on the Hugging Face hub."""
 
     repository: str
     revision: str | None
-    """The commit that is read, by its whole hash: what is published later changes nothing. None reads the newest."""
+    """The full hash of the commit that is read; None reads the newest."""
     configuration: str | None = None
     files: Mapping[str, str] = field(default_factory=dict)
-    """The files of each split, as a pattern, where the repository does not say so itself."""
+    """The files of each split as a pattern, if the repository does not declare them."""
     columns: tuple[str, ...] = ()
-    """The columns that are read, where the files are Parquet and have others that are large; none for all of them."""
+    """The columns that are read of Parquet files with other, large ones; empty for all."""
 
     def __str__(self) -> str:
         parts = [self.repository, *filter(None, [self.configuration])]
@@ -29,7 +29,7 @@ class HubSource:
 
 
 class Dataset(ABC):
-    """A source of tasks, registered through `agn_datasets`. Subclass it, name it, and yield tasks."""
+    """A source of tasks, registered through `agn_datasets` and chosen by its name. Subclass it and yield tasks."""
 
     name: ClassVar[str]
     description: ClassVar[str]
@@ -38,17 +38,17 @@ class Dataset(ABC):
     suffixes: ClassVar[tuple[str, ...]] = ()
     """File endings that this adapter reads, so that a bare path finds it (`.jsonl`)."""
     evaluation_only: ClassVar[bool] = False
-    """True where the licence forbids training: `agn run` refuses the data set and says why."""
+    """True if the licence forbids training: `agn run` then refuses the data set and names the reason."""
     size: ClassVar[str] = "unknown"
-    """How much there is, in words, as far as it is known."""
+    """The number of tasks, in words."""
     fields: ClassVar[Mapping[str, str]] = {}
-    """What becomes of each field of the source; those that are not named are not read."""
+    """The part of a task that each field of the source becomes; other fields are not read."""
     hub: ClassVar[HubSource | None] = None
-    """Where it is read from when no source is named."""
+    """The place that tasks are read from if no source is given."""
 
     @abstractmethod
     def tasks(self, split: str, *, source: str | None = None, seed: int = 0) -> Iterator[Task]:
-        """The tasks of `split`, from `source` (a file or a hub name) where the adapter needs one, made from `seed`.
+        """The tasks of `split`, from `source` (a file or a hub name, if the adapter takes one), generated from `seed`.
 
         Raises UsageError for an unknown split, a missing source or a malformed record (with its line).
         """

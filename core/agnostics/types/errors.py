@@ -19,20 +19,20 @@ class UsageError(AgnosticsError):
 
 
 class MissingRequirement(AgnosticsError):
-    """The environment lacks something; the message names the command that mends it."""
+    """The environment lacks something; the message names the command that installs it."""
 
     exit_code = 3
 
 
-def unknown(what: str, name: str, known: Iterable[str]) -> UsageError:
-    """The error for a name that nothing answers to, with the nearest name that something does."""
+def unknown_name_error(what: str, name: str, known: Iterable[str]) -> UsageError:
+    """The error for a `name` that is not among the `known` ones, with the nearest of these."""
     choices = sorted(known)
     close = difflib.get_close_matches(name, choices, n=1, cutoff=0.5)
     hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(choices) or 'none'}"
     return UsageError(f"unknown {what} {name!r}; {hint}")
 
 
-def describe(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """An exception on one line."""
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,4 +1,4 @@
-"""Languages: how to prompt for, install, compile and run programs of one language; plain data."""
+"""Languages: the prompt, installation, compiler and interpreter of one programming language, as plain data."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from pydantic_core import ErrorDetails
 
 from agnostics.types.code_extraction import extract_program, is_blank
-from agnostics.types.errors import UsageError, unknown
-from agnostics.types.task import FILE_NAME, Frozen, LimitOverrides, Limits, PromptFormat, Task
+from agnostics.types.errors import UsageError, unknown_name_error
+from agnostics.types.task import FILE_NAME_PATTERN, Frozen, LimitOverrides, Limits, PromptFormat, Task
 
-NAME = r"^[a-z0-9][a-z0-9_+.-]*$"
-"""What a language may be called."""
+NAME_PATTERN = r"^[a-z0-9][a-z0-9_+.-]*$"
+"""The names that a language, or anything else that a plugin registers, may have."""
 _SHELL_SYNTAX = frozenset("|&;<>()$`*?[]#~{}\n")
 
 
@@ -29,20 +29,20 @@ class _YamlModel(Frozen):
 
 
 class Install(_YamlModel):
-    """How the toolchain gets into the image: Dockerfile lines, where one shell command is not enough."""
+    """Dockerfile lines that install the toolchain, if one shell command is not enough."""
 
     container_instructions: str
 
 
 class Fallback(_YamlModel):
-    """A base image made of Debian packages, and the install upon it, for where no registry gives the language's own."""
+    """A base image made of Debian packages, and install command, used if no registry provides the language's own."""
 
     base_image: Annotated[str, Field(pattern=r"^debian:[a-z]+$")]
     install: str | Install | None = None
 
 
 class Container(_YamlModel):
-    """The image that the language is installed into: `base-image`, the distribution family it is of, and a fallback."""
+    """The image that the language is installed into: `base-image`, its distribution family (`type`), and a fallback."""
 
     base_image: str = "debian:trixie"
     type: Literal["debian"] = "debian"
@@ -50,7 +50,7 @@ class Container(_YamlModel):
 
 
 class Language(_YamlModel):
-    """A programming language, as a pack or a YAML file in the format of the paper's Appendix C gives it.
+    """A programming language, from a pack or from a YAML file in the format of the paper's Appendix C.
 
     `install` is a shell command for the image build; `compile` and `execute` are command lines run in the folder that
     holds the program as `filename`. They are split into words and run without a shell, unless they use shell syntax.
@@ -58,9 +58,9 @@ class Language(_YamlModel):
     `compile_argv` and `execute_argv`, the trainer `prompt_for` and `program_for`, which asks `program_in`.
     """
 
-    name: Annotated[str, Field(pattern=NAME)]
+    name: Annotated[str, Field(pattern=NAME_PATTERN)]
     prompt: str
-    filename: Annotated[str, Field(pattern=FILE_NAME)]
+    filename: Annotated[str, Field(pattern=FILE_NAME_PATTERN)]
     execute: Annotated[str, Field(min_length=1)]
     compile: str | None = None
     install: str | Install | None = None
@@ -71,13 +71,13 @@ class Language(_YamlModel):
     """Further names by which models tag code blocks of this language, beside its name and the file's suffix."""
     limits: LimitOverrides = LimitOverrides()
     startup_s: Annotated[float, Field(ge=0, le=60)] = 0.0
-    """What a program takes before its first line runs: on top of the limit of each test, which is for the task."""
+    """Seconds that a program takes to start, added to the time limit of each test."""
     environment: dict[str, str] = Field(default={})
     """Environment variables for the compiler and the program, beside PATH, HOME and TMPDIR."""
     reference: dict[str, str] = Field(default={}, repr=False)
     """Right programs by family of tasks; `@name@` stands for the task's parameter `name`."""
     contract: dict[str, str] = Field(default={}, repr=False)
-    """The programs of the contract suite by name: what each is to do stands in docs/languages.md."""
+    """The programs of the contract suite by name; docs/languages.md describes each."""
 
     @field_validator("filename")
     @classmethod
@@ -90,7 +90,7 @@ class Language(_YamlModel):
     def from_yaml(cls, path: Path, **fields: Any) -> Self:
         """The language in the YAML file `path`, named after the file unless `name` is given.
 
-        Raises UsageError, with the file, the line and the key, where the file does not describe a language.
+        Raises UsageError, with the file, the line and the key, if the file does not describe a language.
         """
         try:
             text = path.read_text(encoding="utf-8")
@@ -121,17 +121,17 @@ class Language(_YamlModel):
         return frozenset(tag.lower() for tag in (self.name, suffix, *self.tags))
 
     def is_empty(self, program: str) -> bool:
-        """Whether `program` is none at all: blank, unless white space is what programs are written with."""
+        """Whether `program` is blank. Languages whose programs consist of white space override it."""
         return is_blank(program)
 
     def program_in(self, completion: str) -> str | None:
-        """The program in what a model answered, None where there is none; see `extract_program`."""
+        """The program in a completion, or None; see `extract_program`."""
         return extract_program(completion, self.code_tags, self.is_empty)
 
     def program_for(self, task: Task, completion: str) -> str | None:
-        """The program that a completion makes of `task`: the one in it, or as the task's benchmark stitches it.
+        """The program of a completion for `task`: its code block, or as the task's prompt format makes it.
 
-        Raises UsageError where that is in another language.
+        Raises UsageError if the prompt format is for another language.
         """
         prompt_format = self._prompt_format_of(task)
         if prompt_format and prompt_format.stop is not None:
@@ -140,9 +140,9 @@ class Language(_YamlModel):
         return prompt_format.enclosed(program) if prompt_format and program is not None else program
 
     def prompt_for(self, task: Task) -> str:
-        """The message that asks a model to solve `task`: the language's prompt, then the statement (section 3.2).
+        """The prompt for `task`: the language's prompt, then the statement (section 3.2).
 
-        A benchmark with tests of its own asks in its own words. Raises UsageError where these are in another language.
+        With a prompt format it is the statement alone. Raises UsageError if the format is for another language.
         """
         if self._prompt_format_of(task):
             return task.statement
@@ -158,15 +158,15 @@ class Language(_YamlModel):
         return prompt_format
 
     def limits_for(self, task: Task) -> Limits:
-        """The limits in force: the task's, then the language's, then the defaults; with time to start."""
+        """The limits in force: the task's, then the language's, then the defaults; with the startup time."""
         return self.with_startup(_in_force(task.limits, self.limits))
 
     def with_startup(self, limits: Limits) -> Limits:
-        """`limits` with the time that a program of this language takes to start."""
+        """`limits` with the startup time of this language added."""
         return limits.model_copy(update={"run_s": limits.run_s + self.startup_s}) if self.startup_s else limits
 
     def compile_argv(self) -> list[str] | None:
-        """The compiler's command line in words, or None where nothing is compiled."""
+        """The compiler's command line in words, or None without a compiler."""
         return list(_words(self.compile)) if self.compile else None
 
     def execute_argv(self) -> list[str]:
@@ -180,7 +180,7 @@ class Language(_YamlModel):
         return [name for name in names if not name.startswith("./")]
 
     def version_command(self) -> str | None:
-        """What prints the toolchain's version; None where there is nothing to ask."""
+        """The command that prints the toolchain's version, or None if no tool is known."""
         return self.version or next((f"{tool} --version" for tool in self.tools()), None)
 
     def image_instructions(self, base: str | None = None) -> str:
@@ -196,7 +196,7 @@ class Language(_YamlModel):
         return f"RUN apt-get update && DEBIAN_FRONTEND=noninteractive {install}"
 
     def support_files(self) -> dict[str, bytes]:
-        """What a pack brings into the folder of every program, by name: a module, say, or an interpreter of its own.
+        """Files that are placed beside every program, by name: a module, say, or an interpreter.
 
         They are read-only and executable, and count towards the 256 MiB of a request: keep them small.
         """
@@ -224,25 +224,25 @@ def _in_force(task: LimitOverrides, language: LimitOverrides) -> Limits:
 
 @lru_cache
 def _words(command: str) -> tuple[str, ...]:
-    """A configured command line in words; one that uses shell syntax is given to `sh`, as its author means it."""
+    """A configured command line in words; `sh` runs one that uses shell syntax."""
     if _SHELL_SYNTAX.intersection(command):
         return ("/bin/sh", "-c", command)
     return tuple(shlex.split(command))
 
 
 def _explain(complaint: ErrorDetails, model: type[Language]) -> str:
-    """A complaint in words of the YAML file."""
+    """A validation error in terms of the YAML file."""
     key = ".".join(str(part) for part in complaint["loc"])
     if complaint["type"] == "missing":
         return f"the key {key!r} is missing"
     if complaint["type"] == "extra_forbidden":
         fields = _model_of(complaint["loc"][:-1], model).model_fields
-        return str(unknown("key", key.rpartition(".")[2], (_dashed(name) for name in fields)))
+        return str(unknown_name_error("key", key.rpartition(".")[2], (_dashed(name) for name in fields)))
     return f"{key}: {complaint['msg']}"
 
 
 def _model_of(place: tuple[int | str, ...], model: type[Language]) -> type[BaseModel]:
-    """The part of a language that the keys of the mapping at `place` belong to."""
+    """The model of the mapping at `place` in the file."""
     parts: dict[str, type[BaseModel]] = {"container": Container, "limits": LimitOverrides, "install": Install}
     parts["fallback"] = Fallback
     return next((parts[name] for name in reversed(place) if name in parts), model)
@@ -253,8 +253,8 @@ def _line_of(place: tuple[int | str, ...], text: str) -> int | None:
     node, line = yaml.compose(text), None
     for part in place:
         entries = node.value if isinstance(node, yaml.MappingNode) else ()
-        found = next(((key, value) for key, value in entries if key.value in {part, _dashed(str(part))}), None)
-        if found is None:
+        entry = next(((key, value) for key, value in entries if key.value in {part, _dashed(str(part))}), None)
+        if entry is None:
             break
-        line, node = found[0].start_mark.line + 1, found[1]
+        line, node = entry[0].start_mark.line + 1, entry[1]
     return line

@@ -47,7 +47,7 @@ class Test(Frozen):
     output: str
 
 
-FILE_NAME = r"^[A-Za-z0-9_][A-Za-z0-9_.+-]*$"
+FILE_NAME_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9_.+-]*$"
 """The pattern of a file name in a program's folder."""
 
 
@@ -56,7 +56,7 @@ class Checker(Frozen):
 
     language: str
     program: str
-    files: dict[Annotated[str, Field(pattern=FILE_NAME)], str] = {}
+    files: dict[Annotated[str, Field(pattern=FILE_NAME_PATTERN)], str] = {}
     """The contents of files beside the program, by name."""
     limits: LimitOverrides = LimitOverrides()
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
 
-from agnostics.types.errors import UsageError, unknown
+from agnostics.types.errors import UsageError, unknown_name_error
 
 PositiveInt = Annotated[int, Field(ge=1)]
 NonNegativeInt = Annotated[int, Field(ge=0)]
@@ -92,7 +92,7 @@ def _check_keys(data: Mapping[str, Any], model: type[BaseModel], prefix: str = "
     """Raise UsageError for the first key that `model` does not have."""
     for key, value in data.items():
         if key not in model.model_fields:
-            raise unknown("key", prefix + key, (prefix + name for name in model.model_fields))
+            raise unknown_name_error("key", prefix + key, (prefix + name for name in model.model_fields))
         inner = model.model_fields[key].annotation
         if isinstance(inner, type) and issubclass(inner, BaseModel) and isinstance(value, dict):
             _check_keys(value, inner, f"{prefix}{key}.")

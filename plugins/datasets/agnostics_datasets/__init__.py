@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agnostics import hookimpl
-from agnostics.types.dataset import Dataset
-from agnostics.types.language import Language
+from agnostics import Dataset, Language, hookimpl
 
 from agnostics_datasets.apps import Apps
 from agnostics_datasets.code_contests import CodeContests
@@ -24,6 +22,8 @@ from agnostics_datasets.mceval import McEval
 from agnostics_datasets.multipl_e import MultiplE
 from agnostics_datasets.starter import Starter
 from agnostics_datasets.taco import Taco
+
+AGN_CONTRACT = 2
 
 
 @hookimpl

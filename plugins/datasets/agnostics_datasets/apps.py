@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from agnostics.types.dataset import HubSource
-from agnostics.types.task import Task
+from agnostics import HubSource, Task
 from pydantic import AliasChoices, Field
 
 from agnostics_datasets.input_output import InputOutputProblem

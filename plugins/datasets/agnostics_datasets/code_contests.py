@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from agnostics.types.dataset import HubSource
-from agnostics.types.task import LimitOverrides, Task, Test
+from agnostics import HubSource, LimitOverrides, Task, Test
 
 from agnostics_datasets.records import Fields, Records
 from agnostics_datasets.statement_rules import comparison_of

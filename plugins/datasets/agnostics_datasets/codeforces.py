@@ -10,8 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, ClassVar
 
-from agnostics.types.dataset import HubSource
-from agnostics.types.task import Task, Test
+from agnostics import HubSource, Task, Test
 from pydantic import AliasChoices, Field
 
 from agnostics_datasets.contest_prompt import WITH_HEADINGS, Sections, drawn_style, set_in

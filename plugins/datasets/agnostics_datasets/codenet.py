@@ -7,9 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import ClassVar
 
-from agnostics.types.dataset import Dataset
-from agnostics.types.errors import UsageError, unknown
-from agnostics.types.task import LimitOverrides, Task
+from agnostics import Dataset, LimitOverrides, Task, UsageError, unknown_name_error
 
 from agnostics_datasets.files import file_rows
 from agnostics_datasets.records import Fields, complaining
@@ -54,7 +52,7 @@ class CodeNet(Dataset):
     def tasks(self, split: str, *, source: str | None = None, seed: int = 0) -> Iterator[Task]:
         """The tasks of the split "train", in the order of the source; see `Dataset.tasks`."""
         if split not in self.splits:
-            raise unknown("split", split, self.splits)
+            raise unknown_name_error("split", split, self.splits)
         if source is None:
             raise UsageError("the data set 'codenet' needs its statements: codenet:problem_descriptions.tar.gz")
         path = Path(source)

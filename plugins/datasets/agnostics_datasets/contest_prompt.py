@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 
-from agnostics.types.task import Test
+from agnostics import Test
 
 HEADINGS, BOLD = 0.30, 0.35
 """The fractions of statements with Markdown headings and with bold titles; the rest are plain."""

@@ -7,9 +7,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import ClassVar
 
-from agnostics.types.dataset import Dataset
-from agnostics.types.errors import UsageError, unknown
-from agnostics.types.task import Comparison, Task, Test
+from agnostics import Comparison, Dataset, Task, Test, UsageError, unknown_name_error
 
 from agnostics_datasets.files import file_rows
 from agnostics_datasets.records import complaining
@@ -67,12 +65,12 @@ def _tasks(path: Path, split: str) -> Iterator[Task]:
     if not splits:
         raise UsageError(f"{path}: holds no tasks")
     if split not in {*splits, "test"}:
-        raise unknown("split", split, splits)
+        raise unknown_name_error("split", split, splits)
 
 
 def _checked(where: str, cells: Cells) -> Cells:
     if strange := [column for column in cells if column not in COLUMNS]:
-        raise UsageError(f"{where}: {unknown('column', strange[0], COLUMNS)}")
+        raise UsageError(f"{where}: {unknown_name_error('column', strange[0], COLUMNS)}")
     if missing := [column for column in NEEDED if column not in cells]:
         raise UsageError(f"{where}: the column {missing[0]!r} is missing")
     return cells

@@ -8,9 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
-from agnostics.types.dataset import Dataset
-from agnostics.types.errors import UsageError, unknown
-from agnostics.types.task import Comparison, Task, Test
+from agnostics import Comparison, Dataset, Task, Test, UsageError, unknown_name_error
 from pydantic import BaseModel, Field, ValidationError
 
 COMPARE = Comparison(mode="lines")
@@ -44,7 +42,7 @@ class EsolangBench(Dataset):
     def tasks(self, split: str, *, source: str | None = None, seed: int = 0) -> Iterator[Task]:
         """The tasks of the split "test", in the order of the file; see `Dataset.tasks`."""
         if split not in self.splits:
-            raise unknown("split", split, self.splits)
+            raise unknown_name_error("split", split, self.splits)
         if source is None:
             raise UsageError("the data set 'esolang-bench' needs its file: esolang-bench:esolang_benchmark.json")
         return _tasks(_read(Path(source)), source)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, cast
 
-from agnostics.types.errors import MissingRequirement, UsageError, describe
+from agnostics import MissingRequirement, UsageError, describe_error
 
 Row = tuple[str, Any]
 """The location of a record, for error messages, and the record."""
@@ -112,7 +112,7 @@ def _parquet(name: str, file: IO[bytes]) -> Iterator[Row]:
                 number += 1
                 yield f"{name}: row {number}", record
     except ArrowException as error:
-        raise UsageError(f"{name}: not a Parquet file: {describe(error)}") from error
+        raise UsageError(f"{name}: not a Parquet file: {describe_error(error)}") from error
 
 
 _READERS: dict[str, Callable[[str, IO[bytes]], Iterator[Row]]] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agnostics.types.task import Comparison, LimitOverrides, PromptFormat, Task, Test
+from agnostics import Comparison, LimitOverrides, PromptFormat, Task, Test
 
 
 def formatted_task(

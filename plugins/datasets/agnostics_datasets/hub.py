@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from agnostics.types.dataset import HubSource
-from agnostics.types.errors import AgnosticsError, MissingRequirement, UsageError, describe
+from agnostics import AgnosticsError, HubSource, MissingRequirement, UsageError, describe_error
 
 from agnostics_datasets.files import Row
 
@@ -61,7 +60,7 @@ def _stream(hub: HubSource, split: str, load_dataset: Any) -> Iterator[Row]:
         for number, record in enumerate(load_dataset(**_request(hub, split), streaming=True), start=1):
             yield f"{hub.repository}: {split}: row {number}", record
     except Exception as error:  # raised by the network, the hub's client or a format's reader
-        raise AgnosticsError(f"{hub}: split {split!r} cannot be read: {describe(error)}") from error
+        raise AgnosticsError(f"{hub}: split {split!r} cannot be read: {describe_error(error)}") from error
 
 
 def _request(hub: HubSource, split: str) -> dict[str, Any]:

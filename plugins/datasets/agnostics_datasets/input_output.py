@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from agnostics.types.task import Comparison, Test
+from agnostics import Comparison, Test
 
 from agnostics_datasets.records import Fields
 from agnostics_datasets.statement_rules import comparison_of

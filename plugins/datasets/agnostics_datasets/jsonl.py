@@ -7,9 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from agnostics.types.dataset import Dataset
-from agnostics.types.errors import UsageError, unknown
-from agnostics.types.task import Task
+from agnostics import Dataset, Task, UsageError, unknown_name_error
 from pydantic import ValidationError
 
 KEYS = ("split", *Task.model_fields)
@@ -54,7 +52,7 @@ def _tasks(path: Path, split: str) -> Iterator[Task]:
     if not splits:
         raise UsageError(f"{path}: holds no tasks")
     if split not in {*splits, "test"}:
-        raise unknown("split", split, splits)
+        raise unknown_name_error("split", split, splits)
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -74,7 +72,7 @@ def _parse(line: bytes, where: str) -> tuple[str, Task]:
     if not isinstance(record, dict):
         raise UsageError(f"{where}: expected a JSON object")
     if strange := [key for key in record if key not in KEYS]:
-        raise UsageError(f"{where}: {unknown('key', strange[0], KEYS)}")
+        raise UsageError(f"{where}: {unknown_name_error('key', strange[0], KEYS)}")
     split = record.pop("split", "train")
     if not isinstance(split, str):
         raise UsageError(f"{where}: split: expected a string")

@@ -6,8 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from agnostics.types.dataset import HubSource
-from agnostics.types.task import Comparison, Task, Test
+from agnostics import Comparison, HubSource, Task, Test
 from pydantic import AliasChoices, Field
 
 from agnostics_datasets.input_output import tests_of

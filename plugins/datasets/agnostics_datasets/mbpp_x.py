@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from agnostics.types.dataset import HubSource
-from agnostics.types.task import Task, Test
+from agnostics import HubSource, Task, Test
 
 from agnostics_datasets.contest_prompt import WITH_HEADINGS, Sections, set_in
 from agnostics_datasets.records import Fields, Records

@@ -6,8 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import ClassVar
 
-from agnostics.types.errors import unknown
-from agnostics.types.task import PromptFormat, Task
+from agnostics import PromptFormat, Task, unknown_name_error
 
 from agnostics_datasets.formatted_task import formatted_task
 from agnostics_datasets.records import Fields, Records
@@ -72,7 +71,7 @@ class McEval(Records[Problem]):
         """The task of a problem; see `Records.task`. Raises UsageError for a language that is not supported."""
         language = record.task_id.partition("/")[0]
         if language not in LANGUAGES:
-            raise unknown("language of McEval", language, LANGUAGES)
+            raise unknown_name_error("language of McEval", language, LANGUAGES)
         prompt_format = _prompt_format(LANGUAGES[language], record)
         return formatted_task(record.task_id, record.instruction, prompt_format, _SECONDS, difficulty=record.level)
 

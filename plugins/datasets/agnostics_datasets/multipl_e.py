@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from agnostics.types.task import PromptFormat, Task
+from agnostics import PromptFormat, Task
 
 from agnostics_datasets.formatted_task import formatted_task
 from agnostics_datasets.records import Fields, Records

@@ -7,9 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import ClassVar, Generic, TypeVar
 
-from agnostics.types.dataset import Dataset
-from agnostics.types.errors import UsageError, unknown
-from agnostics.types.task import Task
+from agnostics import Dataset, Task, UsageError, unknown_name_error
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from agnostics_datasets.files import Row, file_rows
@@ -39,7 +37,7 @@ class Records(Dataset, Generic[R]):
     def tasks(self, split: str, *, source: str | None = None, seed: int = 0) -> Iterator[Task]:
         """The tasks of `split`, in the source's order; see `Dataset.tasks`."""
         if split not in self.splits:
-            raise unknown("split", split, self.splits)
+            raise unknown_name_error("split", split, self.splits)
         return self._tasks(self.rows(self.stored or split, source), split, seed)
 
     def rows(self, split: str, source: str | None) -> Iterator[Row]:

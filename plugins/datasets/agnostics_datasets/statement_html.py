@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
-from agnostics.types.task import Test
+from agnostics import Test
 
 _INPUT = re.compile(r"sample\s*input|入力例|サンプル入力", re.IGNORECASE)
 _OUTPUT = re.compile(r"sample\s*output|output\s+for\s+(?:the\s+)?sample|出力例|サンプル出力", re.IGNORECASE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from agnostics.types.task import Comparison
+from agnostics import Comparison
 
 _ANY = r"\b(?:any|either|arbitrary)\b"
 _PRINT = r"\b(?:print|output|write|report|find|display|return|give)\b"

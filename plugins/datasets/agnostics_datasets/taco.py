@@ -6,8 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import ClassVar
 
-from agnostics.types.dataset import HubSource
-from agnostics.types.task import LimitOverrides, Task
+from agnostics import HubSource, LimitOverrides, Task
 
 from agnostics_datasets.input_output import InputOutputProblem
 from agnostics_datasets.records import Records

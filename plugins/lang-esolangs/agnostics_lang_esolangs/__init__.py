@@ -1,4 +1,4 @@
-"""The pack of the esoteric languages: `languages/NAME/` has each, and `agn esolang` runs a program of one by hand."""
+"""The pack of the esoteric languages, each in `languages/NAME/`; `agn esolang` runs a program without a sandbox."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from agnostics_lang_esolangs.interpreter import EsoLanguage
 if TYPE_CHECKING:
     import click
 
+AGN_CONTRACT = 2
+
 LANGUAGES = Path(__file__).parent / "languages"
 STANDARD = {
     "brainfuck": "Where the standard differs, it holds: at the end of the input `,` leaves the cell as it is.",
@@ -22,7 +24,7 @@ STANDARD = {
     "shakespeare": "Where the standard differs, it holds: nouns, adjectives and characters are those of the reference, "
     "scenes are numbered within their act, and quotients are rounded towards zero.",
 }
-"""What the prompt of a language adds in its standard dialect, where that differs from the benchmark's."""
+"""Additions to the prompts of languages whose standard dialect differs from the benchmark's."""
 
 
 @hookimpl

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import click
-from agnostics.types.errors import UsageError, unknown
+from agnostics import UsageError, unknown_name_error
 
 from agnostics_lang_esolangs.interpreter import INTERPRETERS, interpreter_path
 
@@ -32,7 +32,7 @@ def esolang(language: str, file: Path, dialect: str, steps: int) -> None:
     The program has your terminal, or what you redirect, as its input and output.
     """
     if language not in INTERPRETERS:
-        raise unknown("language", language, INTERPRETERS)
+        raise unknown_name_error("language", language, INTERPRETERS)
     if not file.is_file():
         raise UsageError(f"{file}: no such file")
     path = interpreter_path(language)

@@ -1,4 +1,4 @@
-"""A language that brings its interpreter along: a static program of ours, which needs nothing of the image."""
+"""Languages with an interpreter in the pack: a static program that needs nothing of the image."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated
 
-from agnostics import Language
-from agnostics.types.errors import MissingRequirement
+from agnostics import Language, MissingRequirement
 from pydantic import Field
 
 INTERPRETERS = ("befunge98", "brainfuck", "shakespeare", "unlambda", "whitespace")
@@ -21,16 +20,16 @@ class EsoLanguage(Language):
     """One of `INTERPRETERS`; no key of a language's file."""
 
     def is_empty(self, program: str) -> bool:
-        """Whether `program` is none at all; in Whitespace white space is what there is."""
+        """Whether `program` is blank; in Whitespace, whether it is the empty text."""
         return not program if self.interpreter == "whitespace" else super().is_empty(program)
 
     def support_files(self) -> dict[str, bytes]:
-        """The interpreter. Raises MissingRequirement where it was not built."""
+        """The interpreter. Raises MissingRequirement if it was not built."""
         return {"interpreter": _content(interpreter_path(self.interpreter))}
 
 
 def interpreter_path(name: str) -> Path:
-    """The interpreter for this processor. Raises MissingRequirement where it was not built."""
+    """The interpreter for this processor. Raises MissingRequirement if it was not built."""
     path = Path(__file__).parent / "bin" / f"{name}-{platform.machine()}"
     if not path.exists():
         command = "pip install --force-reinstall --no-deps agnostics-lang-esolangs"

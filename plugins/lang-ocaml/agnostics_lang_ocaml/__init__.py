@@ -6,6 +6,8 @@ from pathlib import Path
 
 from agnostics import Language, hookimpl
 
+AGN_CONTRACT = 2
+
 
 @hookimpl
 def agn_languages() -> list[Language]:

@@ -11,7 +11,7 @@ import click
 from agnostics.cli.output import words
 from agnostics.plugins.manager import load_plugins
 from agnostics.types.errors import UsageError
-from agnostics.types.language import NAME
+from agnostics.types.language import NAME_PATTERN
 
 TEMPLATE = "templates/language_pack"
 
@@ -34,7 +34,7 @@ def new(name: str, into: Path | None) -> None:
 
 def _require_free(name: str) -> None:
     """Raises UsageError where `name` names no language, or one that is here."""
-    if not re.fullmatch(NAME, name):
+    if not re.fullmatch(NAME_PATTERN, name):
         raise UsageError(f"{name!r} cannot name a language: lower-case letters and digits, then also _ + . -")
     plugins = load_plugins()
     if name in plugins.languages():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agnostics.types.errors import UsageError, unknown
+from agnostics.types.errors import UsageError, unknown_name_error
 from agnostics.types.verification import Verdict
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def filter_of(connection: Connection, name: str | None, filters: dict[str, Any])
     run, phase = (None, None) if name is None else run_and_phase(connection, name)
     for verdict in filters["verdicts"]:
         if verdict not in set(Verdict):
-            raise unknown("verdict", verdict, Verdict)
+            raise unknown_name_error("verdict", verdict, Verdict)
     return VerificationFilter(**{**filters, "steps": _steps(filters["steps"])}, run=run, phase=phase)
 
 
@@ -83,7 +83,7 @@ def run_and_phase(connection: Connection, name: str) -> tuple[str, str | None]:
 
     run, _, phase = name.partition(":")
     if phase and phase not in PHASES:
-        raise unknown("phase", phase, PHASES)
+        raise unknown_name_error("phase", phase, PHASES)
     return find_run(connection, run), phase or None
 
 

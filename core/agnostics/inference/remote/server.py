@@ -19,7 +19,7 @@ from agnostics.inference.remote.messages import (
     WorkerCall,
 )
 from agnostics.inference.vllm import VllmEngine
-from agnostics.types.errors import AgnosticsError, describe
+from agnostics.types.errors import AgnosticsError, describe_error
 from agnostics.util.subprocesses import die_with_parent
 
 _HEARTBEAT_TOKENS = 64
@@ -62,7 +62,7 @@ class _Server:
             finished = self._engine.step()
         except Exception as error:
             self._engine.abort_all()
-            self._connection.send(SamplingFailed(describe(error)))
+            self._connection.send(SamplingFailed(describe_error(error)))
             return
         self._tokens_since_message += 1
         if finished or self._tokens_since_message == _HEARTBEAT_TOKENS:
@@ -74,7 +74,9 @@ class _Server:
         try:
             self._dispatch(message)
         except Exception as error:
-            self._connection.send(SamplingFailed(describe(error)) if is_request else CallResult(describe(error)))
+            self._connection.send(
+                SamplingFailed(describe_error(error)) if is_request else CallResult(describe_error(error))
+            )
         else:
             if not is_request:
                 self._connection.send(CallResult())

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, bindparam, func, select, text
 
 from agnostics.store import schema
 from agnostics.store.filters import ALL_RUNS, RunFilter
-from agnostics.types.errors import UsageError, unknown
+from agnostics.types.errors import UsageError, unknown_name_error
 from agnostics.types.verification import Verdict
 from agnostics.util.statistics import bootstrap_interval
 
@@ -115,7 +115,7 @@ def find_run(connection: Connection, name: str) -> str:
     if len(matches) > 1:
         raise UsageError(f"{len(matches)} runs begin with {name!r}: {', '.join(matches[:5])}")
     if not matches:
-        raise unknown("run", name, ids[-20:])
+        raise unknown_name_error("run", name, ids[-20:])
     return matches[0]
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
-from agnostics.types.dataset import Dataset
-from agnostics.types.errors import UsageError, unknown
-from agnostics.types.task import LimitOverrides, Task
+from agnostics import Dataset, LimitOverrides, Task, UsageError, unknown_name_error
 
 from agnostics_datasets.contest_prompt import WITH_HEADINGS, Sections, set_in
 from agnostics_datasets.kattis.package import Package, packages
@@ -51,7 +49,7 @@ class Kattis(Dataset):
     def tasks(self, split: str, *, source: str | None = None, seed: int = 0) -> Iterator[Task]:
         """The tasks of the split "train", in the order of their names; see `Dataset.tasks`."""
         if split not in self.splits:
-            raise unknown("split", split, self.splits)
+            raise unknown_name_error("split", split, self.splits)
         if source is None:
             raise UsageError("the data set 'kattis' needs a package, or a folder of them: kattis:FOLDER")
         return _tasks(packages(source))

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import yaml
-from agnostics.types.errors import UsageError
-from agnostics.types.task import Test
+from agnostics import Test, UsageError
 from pydantic import BeforeValidator, Field
 
 from agnostics_datasets.records import Fields

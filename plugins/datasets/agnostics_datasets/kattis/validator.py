@@ -9,7 +9,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
 
-from agnostics.types.task import FILE_NAME, Checker, Comparison
+from agnostics import FILE_NAME_PATTERN, Checker, Comparison
 
 from agnostics_datasets.kattis.package import Package, read_yaml, words
 
@@ -87,7 +87,7 @@ def _default(flags: list[str]) -> Comparison | None:
 def _checker(program: list[Traversable], flags: list[str]) -> Checker | None:
     """The checker that builds and runs a validator; None if a file name or its language is not supported."""
     sources = {path: file.read_bytes().decode("utf-8", "surrogateescape") for path, file in _walk(program)}
-    if not all(re.match(FILE_NAME, part) for path in sources for part in path.split("/")):
+    if not all(re.match(FILE_NAME_PATTERN, part) for path in sources for part in path.split("/")):
         return None
     scripts = _scripts(sorted(sources))
     if scripts is None:

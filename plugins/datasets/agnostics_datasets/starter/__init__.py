@@ -6,9 +6,7 @@ from collections.abc import Iterator, Mapping
 from random import Random
 from typing import ClassVar
 
-from agnostics.types.dataset import Dataset
-from agnostics.types.errors import UsageError, unknown
-from agnostics.types.task import Task
+from agnostics import Dataset, Task, UsageError, unknown_name_error
 
 from agnostics_datasets.starter import algorithms, arithmetic, lists, parsing, strings
 from agnostics_datasets.starter.family import Parameters, TaskFamily
@@ -37,7 +35,7 @@ class Starter(Dataset):
     def tasks(self, split: str, *, source: str | None = None, seed: int = 0) -> Iterator[Task]:
         """The tasks of `split`; see `Dataset.tasks`."""
         if split not in self.splits:
-            raise unknown("split", split, self.splits)
+            raise unknown_name_error("split", split, self.splits)
         if source is not None:
             raise UsageError(f"the data set 'starter' is generated and reads no file, got {source!r}")
         return _generate(split, seed)

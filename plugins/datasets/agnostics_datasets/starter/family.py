@@ -9,7 +9,7 @@ from itertools import product
 from random import Random
 from typing import Any
 
-from agnostics.types.task import LimitOverrides, Task, Test
+from agnostics import LimitOverrides, Task, Test
 
 TESTS = 6
 MOST_ALIKE = 4

