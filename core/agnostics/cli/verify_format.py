@@ -9,7 +9,7 @@ from typing import Annotated, Any, Self
 from msgspec.structs import asdict
 from pydantic import Field, ValidationError, model_validator
 
-from agnostics.types.errors import UsageError
+from agnostics.types.errors import UsageError, unknown_name_error
 from agnostics.types.language import Language
 from agnostics.types.task import Comparison, Frozen, LimitOverrides, Task, Test
 from agnostics.types.verification import CompileResult, TestResult, Verification
