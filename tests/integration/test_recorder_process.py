@@ -1,4 +1,4 @@
-"""A recorder with a process that commits stores the same, and is gone when its trainer is."""
+"""A recorder with a writer process stores the same as one with a thread, and ends with its trainer."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _record(recorder: Recorder, given: list[CompletionRecord]) -> None:
     recorder.step(1, {"reward": 0.5})
 
 
-def test_tasks_are_known_again_after_more_of_them_than_are_remembered(
+def test_tasks_are_sent_again_after_the_cache_is_cleared(
     tmp_path: Path, lua: Language, record: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("agnostics.store.writer.wire._MOST_CACHED_TASKS", 3)
@@ -132,7 +132,7 @@ def test_a_process_that_is_killed_is_one_clear_line_and_what_it_had_committed_st
     assert len(_rows(store, run)["verification"]) == 1
 
 
-def test_a_process_that_does_not_answer_is_given_up(
+def test_a_process_that_does_not_respond_is_an_error(
     tmp_path: Path, lua: Language, record: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("agnostics.store.recorder.STALL_SECONDS", 0.3)

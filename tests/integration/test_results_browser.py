@@ -51,7 +51,7 @@ CONTRASTS = """() => {
 
 @dataclass(frozen=True)
 class Served:
-    """A site, its store and what is in it: a finished run, a hostile one, one that goes on, and an evaluation."""
+    """A server, its store and its runs: a finished run, a hostile one, one that goes on, and an evaluation."""
 
     url: str
     reader: ReadOnlyStore

@@ -1,4 +1,4 @@
-"""`agn results` and `agn db`, as people call them."""
+"""`agn results` and `agn db` on the command line."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def filled(database: str, lua: Language, record: Callable[..., CompletionRecord]
     return database, run
 
 
-def test_a_run_is_listed_shown_and_asked_about(agn: Agn, filled: tuple[str, str]) -> None:
+def test_a_run_is_listed_shown_and_queried(agn: Agn, filled: tuple[str, str]) -> None:
     url, run = filled
     listed = json.loads(agn("results", "list", "--json", "--store", url).stdout)
     assert [(line["run"], line["completions"], line["status"]) for line in listed] == [(run, 9, "finished")]
@@ -89,7 +89,7 @@ def test_tables_for_people_hold_the_same_and_hostile_text_does_nothing(agn: Agn,
     assert "red[bold]" in asked
 
 
-def test_every_question_of_the_documentation_has_an_answer(agn: Agn, filled: tuple[str, str]) -> None:
+def test_every_query_of_the_documentation_returns_rows(agn: Agn, filled: tuple[str, str]) -> None:
     assert len(QUESTIONS) >= 15
     for sql in QUESTIONS:
         answer = agn("results", "query", sql, "--json", "--store", filled[0])

@@ -161,7 +161,7 @@ def test_a_long_text_is_cut_and_whole_as_a_file(browser: TestClient) -> None:
     assert whole.headers["content-disposition"].startswith("attachment")
 
 
-def test_curves_come_once_for_each_piece_of_news(browser: TestClient, runs: tuple[str, str, str]) -> None:
+def test_curves_are_sent_once_for_each_state_of_a_run(browser: TestClient, runs: tuple[str, str, str]) -> None:
     _, run, hostile = runs
     curves = browser.get(f"/runs/{run}/curves").json()
     assert curves["steps"] == list(range(1, STEPS + 1))
@@ -171,7 +171,7 @@ def test_curves_come_once_for_each_piece_of_news(browser: TestClient, runs: tupl
     assert browser.get(f"/runs/{hostile}/curves").json()["live"]
 
 
-def test_what_is_not_there_and_what_makes_no_sense_is_one_line(browser: TestClient, runs: tuple[str, str, str]) -> None:
+def test_a_missing_row_or_a_malformed_request_is_one_line(browser: TestClient, runs: tuple[str, str, str]) -> None:
     _, run, _ = runs
     for path in ("/runs/nope", "/tasks/999999", "/programs/999999", f"/runs/{run}/steps/99", "/x", "/tasks/1/nope"):
         assert "There is no" in page(browser, path, 404) or path == "/x"
@@ -225,7 +225,7 @@ def test_a_search_stops_when_its_time_is_up_and_goes_on_where_it_stopped(
         assert search.find_programs(connection, "print(6)", 1, found.rest).hits == []
 
 
-def test_a_site_says_where_it_is_and_asks_for_a_token_where_others_may_come(runs: tuple[str, str, str]) -> None:
+def test_a_server_has_a_url_and_requires_a_token_if_others_have_access(runs: tuple[str, str, str]) -> None:
     with ReadOnlyStore.open(runs[0]) as reader:
         local, open_ = ResultsServer(reader, "127.0.0.1", 0), ResultsServer(reader, "0.0.0.0", 0)
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", local.url)
@@ -234,7 +234,7 @@ def test_a_site_says_where_it_is_and_asks_for_a_token_where_others_may_come(runs
         open_.close()
 
 
-def test_what_keeps_the_pages_from_being_served_is_one_line(
+def test_a_reason_why_pages_cannot_be_served_is_one_line(
     runs: tuple[str, str, str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:

@@ -79,7 +79,7 @@ def test_a_server_that_is_killed_while_a_run_writes_and_comes_back_has_everythin
         store.finish_run(run, "finished", {})
 
 
-def test_a_commit_whose_answer_is_lost_is_not_made_twice(server: Server, lua: Language, record: Make) -> None:
+def test_a_commit_whose_acknowledgement_is_lost_is_not_repeated(server: Server, lua: Language, record: Make) -> None:
     commits = []
 
     def lose(connection: Connection) -> None:
@@ -100,9 +100,7 @@ def test_a_commit_whose_answer_is_lost_is_not_made_twice(server: Server, lua: La
         assert _stored(store, run) == (100, 100)
 
 
-def test_a_server_that_is_killed_before_a_commit_gives_no_number_twice(
-    server: Server, lua: Language, record: Make
-) -> None:
+def test_a_server_that_is_killed_before_a_commit_reuses_no_id(server: Server, lua: Language, record: Make) -> None:
     commits = []
 
     def kill(connection: Connection) -> None:

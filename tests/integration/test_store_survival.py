@@ -1,4 +1,4 @@
-"""What is left when a process dies, the disk fills or many write at once."""
+"""The state of the database after a process dies, the disk fills or many write at once."""
 
 from __future__ import annotations
 

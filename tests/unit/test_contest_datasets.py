@@ -46,7 +46,7 @@ def tasks_of(tmp_path: Path) -> Tasks:
         ("This is an interactive problem. Flush the output.", None),
     ],
 )
-def test_a_statement_says_whether_one_output_is_right(statement: str, mode: str | None) -> None:
+def test_a_statement_shows_whether_one_output_is_correct(statement: str, mode: str | None) -> None:
     compare = comparison_of(statement)
     assert (compare and compare.mode) == mode
 
@@ -84,7 +84,7 @@ CODE_CONTESTS = {
 }
 
 
-def test_code_contests_brings_tests_of_all_kinds_and_the_limits(tasks_of: Tasks) -> None:
+def test_code_contests_has_public_private_and_generated_tests_and_the_limits(tasks_of: Tasks) -> None:
     (task,) = tasks_of(CodeContests(), CODE_CONTESTS)
     assert (task.id, task.statement) == ("code-contests/codeforces/1_A. Sum", "Print the sum.")
     assert [test.output for test in task.tests] == ["3\n", "10\n", "0\n"]

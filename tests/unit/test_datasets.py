@@ -1,4 +1,4 @@
-"""Every data set adapter says what it is, and what becomes of each field of its source."""
+"""Every data set adapter has a description, and a mapping of the fields of its source."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ OWN = {
 
 
 @pytest.mark.parametrize("adapter", ADAPTERS, ids=lambda adapter: adapter.name)
-def test_show_prints_what_is_known_of_every_adapter(adapter: Dataset) -> None:
+def test_show_prints_the_description_of_every_adapter(adapter: Dataset) -> None:
     shown = CliRunner().invoke(command, ["show", adapter.name, "-n", "0"])
     assert shown.exit_code == 0
     for text in (adapter.license, adapter.size, str(adapter.hub or ""), *adapter.fields, *adapter.fields.values()):
@@ -71,12 +71,12 @@ def test_show_prints_tasks_after_it() -> None:
     assert shown.index("becomes") < shown.index("starter-0/") < shown.rindex("starter-0/")
 
 
-def test_list_gives_programs_all_of_it() -> None:
+def test_list_prints_everything_as_json() -> None:
     listed = json.loads(CliRunner().invoke(command, ["list", "--json"]).stdout)
     assert [adapter["name"] for adapter in listed] == [adapter.name for adapter in ADAPTERS]
     assert all(adapter["size"] and adapter["fields"] and "hub" in adapter for adapter in listed)
 
 
-def test_a_place_on_the_hub_is_told_with_its_revision() -> None:
+def test_a_hub_source_is_shown_with_its_revision() -> None:
     assert str(HubSource("a/b", "f" * 40, "c")) == f"a/b c at {'f' * 40}"
     assert str(HubSource("a/b", None)) == "a/b at its newest revision"

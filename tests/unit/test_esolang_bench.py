@@ -50,7 +50,7 @@ def test_problems_become_tasks_with_every_part_of_them(written: Written) -> None
     assert first.compare.mode == "lines"
 
 
-def test_the_host_finds_it_by_name_and_file(written: Written) -> None:
+def test_the_plugin_manager_finds_it_by_name_and_file(written: Written) -> None:
     dataset, source = load_plugins().dataset(f"esolang-bench:{written(_problem('E01'))}")
     assert [task.id for task in dataset.tasks("test", source=source)] == ["E01"]
 

@@ -182,7 +182,7 @@ def test_a_validator_of_the_newer_format_becomes_a_checker(tmp_path: Path) -> No
         {path: None for path in SUM if path.startswith("data/")},
     ],
 )
-def test_what_cannot_be_carried_over_is_left_out(changes: dict[str, str | None], tmp_path: Path) -> None:
+def test_unsupported_packages_are_left_out(changes: dict[str, str | None], tmp_path: Path) -> None:
     assert not tasks(written(tmp_path, "sum", changes))
 
 

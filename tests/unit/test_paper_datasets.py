@@ -55,7 +55,7 @@ def from_source(folder: Path, problems: list[Any], kinds: list[Any], split: str 
     return list(CodeforcesFromSource().tasks(split, source=str(folder), seed=seed))
 
 
-def test_shares_of_styles_are_the_papers_and_fixed_for_a_seed() -> None:
+def test_fractions_of_styles_are_the_papers_and_fixed_for_a_seed() -> None:
     drawn = [drawn_style(f"{number}/A", seed=0) for number in range(10_000)]
     shares = {name: count / 10_000 for name, count in Counter(style.name for style in drawn).items()}
     assert shares == pytest.approx(

@@ -21,7 +21,7 @@ def test() -> list[Task]:
     return list(Starter().tasks("test"))
 
 
-def test_there_are_thousands_of_statements_of_dozens_of_kinds(train: list[Task], test: list[Task]) -> None:
+def test_there_are_thousands_of_statements_of_dozens_of_families(train: list[Task], test: list[Task]) -> None:
     assert len({task.family for task in train}) == len({task.family for task in test}) == len(FAMILIES) >= 49
     assert len({task.statement for task in train + test}) == len(train) + len(test) > 9000
     assert 0.15 < len(test) / len(train + test) < 0.25
@@ -55,7 +55,7 @@ def test_no_task_is_solved_by_printing_what_was_read(train: list[Task], test: li
         assert sum(t.output.split() == t.input.split() for t in task.tests) <= len(task.tests) * 2 / 3, task
 
 
-def test_held_out_inputs_are_of_kinds_that_training_lacks(train: list[Task], test: list[Task]) -> None:
+def test_held_out_inputs_include_some_that_training_lacks(train: list[Task], test: list[Task]) -> None:
     def inputs(tasks: list[Task], family: str) -> list[str]:
         return [t.input for task in tasks if task.family == family for t in task.tests]
 
@@ -75,7 +75,7 @@ def test_statements_texts_and_outputs_are_complete(train: list[Task], test: list
         assert task.limits.run_s == 1
 
 
-def test_every_stretch_holds_every_kind_as_often(test: list[Task]) -> None:
+def test_every_block_holds_every_family_as_often(test: list[Task]) -> None:
     assert Counter(task.family for task in test[: 3 * len(FAMILIES)]) == dict.fromkeys(FAMILIES, 3)
 
 

@@ -1,4 +1,4 @@
-"""What is told of runs."""
+"""Queries on runs: summaries, scores, curves, verdicts and families of tasks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ACCEPTED, WRONG, OURS = Verdict.ACCEPTED, Verdict.WRONG_ANSWER, Verdict.SANDBOX_
 def runs(
     database: str, lua: Language, record: Callable[..., CompletionRecord]
 ) -> Iterator[tuple[list[str], Connection]]:
-    """Two runs, the second with a story; their ids and a connection to ask."""
+    """Two runs, the second with completions; their ids and a connection."""
     outcomes = [
         *[(0, "eval_before", "b", "sort", verdict) for verdict in (WRONG, WRONG, WRONG, ACCEPTED)],
         *[(0, "eval_before", "a", "sum", verdict) for verdict in (WRONG, ACCEPTED, OURS, OURS)],
@@ -100,7 +100,7 @@ def test_a_run_is_found_by_its_beginning_or_as_the_last(runs: Runs) -> None:
         queries.find_run(connection, "")
 
 
-def test_the_pass_rates_view_leaves_out_what_a_failed_sandbox_said_nothing_about(runs: Runs) -> None:
+def test_the_pass_rates_view_leaves_out_sandbox_errors(runs: Runs) -> None:
     _, connection = runs
     rates = text("select task, programs, accepted, pass_rate from pass_rates where phase = 'eval_before' order by task")
     assert [tuple(row) for row in connection.execute(rates)] == [("a", 2, 1, 0.5), ("b", 4, 1, 0.25)]

@@ -1,4 +1,4 @@
-"""What a run's recorder promises: everything is stored once, soon, and comes back as it was."""
+"""A run's recorder: everything is stored once, soon, and reads back unchanged."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_tasks_of_one_name_and_other_tests_are_kept_apart(store: Store, run: str
     assert _ask(store, statements) == [("Add.",), ("Subtract.",)]
 
 
-def test_every_figure_of_an_outcome_is_kept(store: Store, run: str, record: Make) -> None:
+def test_every_field_of_a_verification_is_stored(store: Store, run: str, record: Make) -> None:
     plain = record(Verdict.WRONG_ANSWER)
     test = TestResult(Verdict.WRONG_ANSWER, 1.5, 1.25, 3.5, 1, 9, "3\n", "warn", True, Difference(0, 0, "2", "3"))
     compiled = CompileResult(True, 40.0, 30.0, 20.0, 0, None, "unused variable", True)
@@ -109,7 +109,7 @@ def test_flush_makes_all_that_came_before_visible_to_others(
             assert _ask(other, "select count(*) from verification") == [(count,)]
 
 
-def test_figures_of_a_step_add_up_and_a_repeated_one_is_replaced(store: Store, run: str) -> None:
+def test_metrics_of_a_step_are_merged_and_a_repeated_one_is_replaced(store: Store, run: str) -> None:
     with store.recorder(run) as recorder:
         recorder.step(1, {"reward": 0.25, "gap": math.nan})
         recorder.flush()
@@ -122,7 +122,7 @@ def test_figures_of_a_step_add_up_and_a_repeated_one_is_replaced(store: Store, r
     ]
 
 
-def test_resuming_deletes_what_lies_beyond_the_checkpoint_and_nothing_else(
+def test_resuming_deletes_rows_after_the_checkpoint_and_nothing_else(
     store: Store, run: str, lua: Language, record: Make
 ) -> None:
     other = _start(store, lua)
@@ -144,7 +144,7 @@ def test_resuming_deletes_what_lies_beyond_the_checkpoint_and_nothing_else(
 
 
 @pytest.mark.parametrize("measured", [True, False])
-def test_resuming_keeps_a_measurement_that_the_checkpoint_had(
+def test_resuming_keeps_an_evaluation_that_the_checkpoint_includes(
     store: Store, run: str, record: Make, measured: bool
 ) -> None:
     with store.recorder(run) as recorder:

@@ -1,4 +1,4 @@
-"""The results database as Python sees it: typed rows, frames, and nothing that can be changed."""
+"""The Python interface to the results database: typed rows and data frames, read-only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person's own SQL may do: read, for a while."""
+"""The user's own SQL: read-only, and limited in time."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_columns_and_rows_come_back(url: URL) -> None:
         assert [tuple(row) for row in result.rows] == [("eval", "100%", 0)]
 
 
-def test_everything_but_reading_is_refused_in_one_line_and_changes_nothing(url: URL) -> None:
+def test_everything_but_reading_is_rejected_in_one_line_and_changes_nothing(url: URL) -> None:
     for sql in REFUSED:
         with pytest.raises(UsageError, match=r"^SQL: .+$") as caught:
             _rows(url, sql)
@@ -76,7 +76,7 @@ def test_a_query_without_end_is_stopped(url: URL) -> None:
         _rows(url, ENDLESS, seconds=0.5)
 
 
-def test_a_query_that_answers_without_end_is_stopped_while_its_rows_are_read(url: URL) -> None:
+def test_a_query_with_endless_rows_is_stopped_while_they_are_read(url: URL) -> None:
     with (
         pytest.raises(UsageError, match="no result within"),
         run_sql(url, ENDLESS.replace("count(*)", "x"), seconds=0.5) as result,

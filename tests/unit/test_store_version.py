@@ -1,4 +1,4 @@
-"""How a results database comes to be, and which ones are refused."""
+"""Creation and migration of a results database, and the rejection of others."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_a_database_of_a_newer_version_is_refused_by_open_and_by_upgrade(databas
         version.upgrade(connect(parse_url(database)))
 
 
-def test_a_database_of_somebody_else_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+def test_a_database_of_another_application_is_rejected_and_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "places.db"
     connection = sqlite3.connect(path)
     connection.execute("create table bookmark (url text)")

@@ -1,4 +1,4 @@
-"""What the views for people say of a run."""
+"""The contents of the views of a run."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _ask(url: str, sql: str) -> list[tuple[object, ...]]:
         return [tuple(row) for row in connection.execute(text(sql))]
 
 
-def test_groups_say_what_each_teaches_and_a_silent_one_has_no_spread(filled: str) -> None:
+def test_groups_have_reward_statistics_and_a_zero_variance_one_has_no_deviation(filled: str) -> None:
     columns = "phase, step, task, family, programs, accepted, distinct_programs, mean_reward, reward_std, mean_tokens"
     last = "(select max(id) from run)"
     found = _ask(filled, f"select {columns} from groups where run = {last} order by step, task, phase")
@@ -70,7 +70,7 @@ def test_a_task_is_solved_first_in_training_and_every_attempt_until_then_counts(
     assert sorted(row[3:] for row in found) == sorted(_ask(filled, firsts))
 
 
-def test_a_long_output_is_read_as_text_by_a_question_in_sql(
+def test_a_long_output_is_read_as_text_by_a_query_in_sql(
     database: str, lua: Language, record: Callable[..., CompletionRecord]
 ) -> None:
     long = "é1 2 3\n" * 500

@@ -39,7 +39,7 @@ class HeldOutScore:
 
 
 @dataclass(frozen=True, slots=True)
-class Curves:
+class CurveData:
     """The curves of a run: values by metric name, one for each of `steps`, None if it is not stored.
 
     With more than 500 steps, each point is the mean of `width` steps, and has the number of the last of them.
@@ -103,13 +103,13 @@ def verdicts(connection: Connection, run: str) -> dict[str, dict[str, int]]:
     return {phase: counts[phase] for phase in PHASES if phase in counts}
 
 
-def curves(connection: Connection, run: str) -> Curves:
+def curves(connection: Connection, run: str) -> CurveData:
     """The curves of `run`."""
     metrics = _metrics(connection, run, CURVE_METRICS)
     width = -(-len(metrics) // MOST_POINTS) or 1
     groups = [list(metrics)[start : start + width] for start in range(0, len(metrics), width)]
     values = {name: [_mean(metrics, group, name) for group in groups] for name in CURVE_METRICS}
-    return Curves([group[-1] for group in groups], values, width, held_out(connection, run))
+    return CurveData([group[-1] for group in groups], values, width, held_out(connection, run))
 
 
 def held_out(connection: Connection, run: str) -> list[HeldOutScore]:

@@ -1,4 +1,4 @@
-"""Hostile text becomes visible and bounded, and differences are found where the judge found them."""
+"""Untrusted text is escaped and bounded, and differences are located as the comparison located them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from agnostics.web.difference import difference_spans
 from agnostics.web.escaping import Excerpt, excerpt, excerpt_around, name, plain, visible
 
 
-def test_what_a_browser_would_obey_or_hide_is_named() -> None:
+def test_markup_and_invisible_characters_are_shown_by_name() -> None:
     assert visible("<script>\n\tä") == "&lt;script&gt;\n\tä"
     shown = str(visible("a\u202eb\x1b[0m\r\u200b"))
     assert "RIGHT-TO-LEFT OVERRIDE" in shown
@@ -31,14 +31,14 @@ def test_names_are_short_and_titles_hold_no_control_character() -> None:
         ("exact", "ab", "abc\n", 0, ("", "c\n")),
     ],
 )
-def test_the_place_where_outputs_part_is_found_in_both(
+def test_the_first_difference_is_found_in_both_texts(
     mode: str, expected: str, actual: str, index: int, found: tuple[str, str]
 ) -> None:
     there, here = difference_spans(expected, actual, mode, index)
     assert (expected[slice(*there)], actual[slice(*here)]) == found
 
 
-def test_a_long_text_is_cut_around_the_place_that_matters() -> None:
+def test_an_excerpt_of_a_long_text_surrounds_its_span() -> None:
     text = "x" * 5000 + "HERE" + "y" * 5000
     assert excerpt("short", most=10) == Excerpt("short")
     assert excerpt(text, most=100) == Excerpt("x" * 100, left=len(text) - 100)
