@@ -35,7 +35,7 @@ def command(file: BinaryIO, sandbox: str, slots: int | None) -> int:
     from agnostics.verify import Verifier
 
     plugins = load_plugins()
-    with stdout_kept() as results, Verifier(sandbox, slots, languages=plugins.languages()) as verifier:
+    with stdout_kept() as results, Verifier(sandbox, slots, plugins.languages(), plugins.sandboxes()) as verifier:
         replies = ReplyWriter(results, IN_FLIGHT_PER_SLOT * verifier.slots)
         with replies:
             for line in file:

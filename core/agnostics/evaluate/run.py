@@ -45,7 +45,7 @@ def evaluate(
     expected = None if total is None or settings.completions else total * settings.samples
     stored = sum(map(len, done.values()))
     with (
-        Verifier(settings.sandbox, languages=plugins.languages()) as verifier,
+        Verifier(settings.sandbox, languages=plugins.languages(), backends=plugins.sandboxes()) as verifier,
         open_source(settings, plugins, language, verifier, key, done, progress.message) as source,
     ):
         info = RunInfo(

@@ -10,8 +10,9 @@ from typing import Any
 
 from agnostics.evaluate.recorded_source import recorded_rollouts
 from agnostics.evaluate.settings import EvaluationSettings
-from agnostics.inference.engine import EngineSettings, SamplingParams, open_engine, seed_for
+from agnostics.inference.engine import EngineSettings, SamplingParams, seed_for
 from agnostics.inference.openai_client import Endpoint
+from agnostics.inference.provider import open_engine
 from agnostics.models.loading import load_tokenizer, stop_ids
 from agnostics.models.resolve import completion_room, resolve_model
 from agnostics.plugins.manager import PluginManager
@@ -124,7 +125,10 @@ def _open_engine_source(
         detokenize=True,
     )
     say(f"loading {folder} into {settings.engine}")
-    with open_engine(settings.engine, engine_settings) as engine, EngineLoop(engine, SpanRecorder()) as loop:
+    with (
+        open_engine(settings.engine, engine_settings, providers=plugins.engines()) as engine,
+        EngineLoop(engine, SpanRecorder()) as loop,
+    ):
         source = EngineSource(loop, tokenizer, max_in_flight=2 * settings.max_num_seqs)
         yield source, lambda language, task: _render(tokenizer, language, task, longest, say)
 

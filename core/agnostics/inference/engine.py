@@ -118,18 +118,3 @@ def seed_for(*parts: int | str) -> int:
     """A seed of 63 bits for one completion, derived from what it belongs to: run seed, phase, step, task, sample."""
     digest = hashlib.blake2b("/".join(map(str, parts)).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") >> 1
-
-
-def open_engine(name: str, settings: EngineSettings, *, separate_process: bool = False) -> Engine:
-    """The engine `name` ("vllm", "transformers") with its model loaded; vLLM may run in a process of its own."""
-    if separate_process:
-        from agnostics.inference.remote.client import RemoteEngine
-
-        return RemoteEngine(settings)
-    if name == "vllm":
-        from agnostics.inference.vllm import VllmEngine
-
-        return VllmEngine(settings)
-    from agnostics.inference.transformers import TransformersEngine
-
-    return TransformersEngine(settings)

@@ -1,13 +1,14 @@
-"""Engine providers: the engines that rollouts can be sampled with, by name."""
+"""Engine providers: the inference engines by name."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import ClassVar
 
 from agnostics.inference.engine import Engine, EngineSettings
-from agnostics.types.errors import MissingRequirement
+from agnostics.types.errors import MissingRequirement, unknown_name_error
 
 
 class EngineProvider(ABC):
@@ -55,6 +56,31 @@ class TransformersProvider(EngineProvider):
         from agnostics.inference.transformers import TransformersEngine
 
         return TransformersEngine(settings)
+
+
+BUILTIN_PROVIDERS: tuple[EngineProvider, ...] = (VllmProvider(), TransformersProvider())
+
+
+def open_engine(
+    name: str,
+    settings: EngineSettings,
+    *,
+    separate_process: bool = False,
+    providers: Mapping[str, EngineProvider] | None = None,
+) -> Engine:
+    """The engine `name` of `providers`, the built-in ones by default, with its model loaded.
+
+    With `separate_process` it is vLLM in a process of its own. Raises UsageError for an unknown name,
+    MissingRequirement if a package is missing.
+    """
+    if separate_process:
+        from agnostics.inference.remote.client import RemoteEngine
+
+        return RemoteEngine(settings)
+    known = {provider.name: provider for provider in BUILTIN_PROVIDERS} if providers is None else providers
+    if name not in known:
+        raise unknown_name_error("engine", name, known)
+    return known[name].open(settings)
 
 
 def _require_packages(engine: str, packages: tuple[str, ...], command: str) -> None:

@@ -14,7 +14,7 @@ from agnostics.algorithms.gspo import GSPO
 from agnostics.callbacks.callback import RunCallback
 from agnostics.callbacks.tensorboard import TensorBoardLogger
 from agnostics.callbacks.wandb import WandbLogger
-from agnostics.inference.provider import EngineProvider, TransformersProvider, VllmProvider
+from agnostics.inference.provider import BUILTIN_PROVIDERS, EngineProvider
 from agnostics.plugins.specs import CONTRACT_VERSION, hookimpl
 from agnostics.types.reward import Accepted, RewardPolicy
 
@@ -37,9 +37,9 @@ def agn_algorithms() -> list[Algorithm]:
 
 
 @hookimpl
-def agn_engines() -> list[EngineProvider]:
+def agn_engines() -> Iterable[EngineProvider]:
     """vLLM and transformers."""
-    return [VllmProvider(), TransformersProvider()]
+    return BUILTIN_PROVIDERS
 
 
 @hookimpl

@@ -12,7 +12,8 @@ from agnostics.algorithms.algorithm import ScoringContext
 from agnostics.callbacks.callback import RunCallback, RunInfo, RunStatus
 from agnostics.callbacks.chrome_trace import ChromeTrace
 from agnostics.callbacks.dispatch import CallbackList, Isolated
-from agnostics.inference.engine import EngineSettings, open_engine
+from agnostics.inference.engine import EngineSettings
+from agnostics.inference.provider import open_engine
 from agnostics.models.loading import stop_ids
 from agnostics.plugins.manager import PluginManager
 from agnostics.plugins.run_hooks import PluginHooks
@@ -124,10 +125,17 @@ def _open_trainer(
 ) -> Trainer:
     """The trainer with everything that it holds until `resources` is closed."""
     progress.message(f"loading {inputs.folder} into {config.rollout.engine} and DeepSpeed")
-    verifier = resources.enter_context(Verifier(config.sandbox, group.sandbox_slots, plugins.languages()))
+    verifier = resources.enter_context(
+        Verifier(config.sandbox, group.sandbox_slots, plugins.languages(), plugins.sandboxes())
+    )
     rollout, spans = config.rollout, SpanRecorder()
     engine = resources.enter_context(
-        open_engine(rollout.engine, _engine_settings(config, inputs), separate_process=rollout.separate_process)
+        open_engine(
+            rollout.engine,
+            _engine_settings(config, inputs),
+            separate_process=rollout.separate_process,
+            providers=plugins.engines(),
+        )
     )
     policy = resources.enter_context(Policy(inputs.folder, config.train, rollout.temperature, inputs.reference, group))
     loop = resources.enter_context(EngineLoop(engine, spans))

@@ -56,6 +56,7 @@ def check(config: RunConfig, plugins: PluginManager) -> None:
     """
     check_names(config, plugins)
     _loggers(config, plugins)
+    plugins.engine(config.rollout.engine).check_requirements()
     if config.model != "starter":
         resolve_model(config.model, plugins, config.language)
 
@@ -65,6 +66,7 @@ def check_names(config: RunConfig, plugins: PluginManager) -> None:
     plugins.language(config.language)
     plugins.reward(config.reward)
     plugins.algorithm(config.algorithm)
+    plugins.engine(config.rollout.engine)
     training_data(config, plugins)
 
 

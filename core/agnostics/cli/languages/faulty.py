@@ -63,7 +63,8 @@ class Source:
         return list(islice(adapter.tasks("train", source=source), self.tasks))
 
     def _attempts(self, language: Language, tasks: list[Task], plugins: PluginManager) -> list[FailedProgram]:
-        from agnostics.inference.engine import EngineSettings, SamplingParams, open_engine
+        from agnostics.inference.engine import EngineSettings, SamplingParams
+        from agnostics.inference.provider import open_engine
         from agnostics.models.loading import context_length, load_tokenizer, stop_ids
         from agnostics.models.resolve import resolve_model
         from agnostics.rollout.collector import open_collector
@@ -79,8 +80,8 @@ class Source:
         settings = EngineSettings(folder, stop_ids(folder, tokenizer), longest + max_tokens, MAX_NUM_SEQS)
         words.print(f"sampling {len(prompts) * SAMPLES} programs", markup=False)
         with (
-            Verifier(self.sandbox, languages=plugins.languages()) as verifier,
-            open_engine(self.engine, settings) as engine,
+            Verifier(self.sandbox, languages=plugins.languages(), backends=plugins.sandboxes()) as verifier,
+            open_engine(self.engine, settings, providers=plugins.engines()) as engine,
             open_collector(engine, tokenizer, language, verifier) as collector,
         ):
             batch = collector.collect(prompts, SAMPLES, SamplingParams(TEMPERATURE, max_tokens), "advise")

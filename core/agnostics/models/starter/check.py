@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from agnostics.inference.engine import EngineSettings, SamplingParams, open_engine
+from agnostics.inference.engine import EngineSettings, SamplingParams
+from agnostics.inference.provider import open_engine
 from agnostics.models.loading import load_tokenizer, stop_ids
 from agnostics.rollout.collector import open_collector
 from agnostics.rollout.pass_rate import pass_rate
