@@ -79,7 +79,7 @@ class RunCallback:
         """Return when everything reported so far is safe; called before a checkpoint is written."""
 
     def run_finished(self, status: RunStatus, summary: Mapping[str, Any]) -> None:
-        """The run has ended; `summary` holds its results, or the error. Every callback whose `run_started` was called
+        """The run has ended; `summary` holds its results, or the error. Every callback whose `run_started` returned
         is told."""
 
 

@@ -57,11 +57,11 @@ class CallbackList(RunCallback):
 
     def run_finished(self, status: RunStatus, summary: Mapping[str, Any]) -> None:
         """See `RunCallback.run_finished`; every callback is told, then the first error is raised."""
-        errors = list[Exception]()
+        errors = list[BaseException]()
         for callback in reversed(self._started):
             try:
                 callback.run_finished(status, summary)
-            except Exception as error:
+            except BaseException as error:  # an interrupt too: the recorder is told last
                 errors.append(error)
         self._started.clear()
         if errors:

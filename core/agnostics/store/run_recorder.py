@@ -29,7 +29,11 @@ class RunRecorder(RunCallback):
         """See `RunCallback.run_started`."""
         self._run = run.id
         recorder = self._store.out_of_process_recorder if self._separate_process else self._store.recorder
-        self._recorder = self._resources.enter_context(recorder(run.id))
+        try:
+            self._recorder = self._resources.enter_context(recorder(run.id))
+        except BaseException as error:
+            self._store.finish_run(run.id, "failed", {"error": str(error)})
+            raise
 
     def rollouts_finished(self, step: int, phase: Phase, rollouts: Sequence[Rollout]) -> None:
         """See `RunCallback.rollouts_finished`."""

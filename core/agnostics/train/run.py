@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -49,7 +49,7 @@ def run(
     with a checkpoint, and the summary's status says so; a second Ctrl-C ends it at once. Raises KeyboardInterrupt
     before there is anything to keep, and AgnosticsError for expected failures; what was stored until then stays.
     """
-    with join_process_group() as group, InterruptHandler(progress.message) as interrupts, ExitStack() as resources:
+    with join_process_group() as group, _interrupts(group, progress) as interrupts, ExitStack() as resources:
         start = group.run_on_main(lambda: checkpoint.last(resume, group.world_size)) if resume else None
         inputs = group.run_main_first(lambda: prepare(config, plugins, progress.message, start))
         config = resolved_config(config, inputs, config.store or default_url(), output_folder(config))
@@ -66,21 +66,34 @@ def run(
             return _train(trainer, info, group, store.url)
 
 
+def _interrupts(group: ProcessGroup, progress: RunCallback) -> InterruptHandler:
+    """The handler of Ctrl-C; several ranks must stop together, so that one cannot be forced."""
+    return InterruptHandler(progress.message, can_be_forced=group.world_size == 1)
+
+
 def _train(trainer: Trainer, info: RunInfo, group: ProcessGroup, store: str) -> TrainingSummary:
     """Train between the callbacks' start and end; an interrupt leaves a checkpoint."""
     with _reported(trainer.callbacks, info, group) as finish:
-        status: RunStatus = "finished"
-        try:
-            trainer.train()
-        except ForcedInterrupt:
-            status = "interrupted"
-        except KeyboardInterrupt:
-            status = "interrupted"
-            trainer.engine.abort_all()
-            trainer.save_checkpoint()
+        status = _train_until_interrupted(trainer)
         summary = _summary(trainer, info.id, status, trainer.rollouts.collector.verifier.language.name, store)
         finish(status, summary.as_dict())
     return summary
+
+
+def _train_until_interrupted(trainer: Trainer) -> RunStatus:
+    """Train; an interrupt leaves a checkpoint, unless a second one prevents it."""
+    try:
+        try:
+            trainer.train()
+        except ForcedInterrupt:
+            raise
+        except KeyboardInterrupt:
+            trainer.engine.abort_all()
+            trainer.save_checkpoint()
+            return "interrupted"
+    except ForcedInterrupt:
+        return "interrupted"
+    return "finished"
 
 
 @contextmanager
@@ -100,7 +113,8 @@ def _reported(
         yield finish
     except BaseException as error:
         if not finished:
-            callbacks.run_finished("failed", {"error": str(error)})
+            with suppress(Exception):  # the first error is the one to report
+                callbacks.run_finished("failed", {"error": str(error)})
         raise
 
 

@@ -20,12 +20,13 @@ class ForcedInterrupt(KeyboardInterrupt):
 class InterruptHandler:
     """While it is open, SIGINT and SIGTERM raise KeyboardInterrupt, or wait for the end of a `deferred` block.
 
-    A signal that has to wait is announced through `announce`, and a second one raises ForcedInterrupt at once. In a
+    A signal that has to wait is announced through `announce`; a second one raises ForcedInterrupt, if it can. In a
     `held` block signals wait for the next `allowed` block: ranks have to stop at the same place, and agree there.
     """
 
-    def __init__(self, announce: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(self, announce: Callable[[str], None] = lambda _: None, *, can_be_forced: bool = True) -> None:
         self._announce = announce
+        self._can_be_forced = can_be_forced
         self._first_s: float | None = None
         self._deferred = False
         self._raised = False
@@ -73,16 +74,18 @@ class InterruptHandler:
     def _handle(self, number: int, _: object) -> None:
         now = time.monotonic()
         if self._first_s is not None:
-            if number == signal.SIGINT and now - self._first_s > _SECOND_AFTER_S:
+            if self._can_be_forced and number == signal.SIGINT and now - self._first_s > _SECOND_AFTER_S:
                 raise ForcedInterrupt
             return
         self._first_s = now
         if self._deferred:
-            self._announce(
-                f"interrupted: finishing {self._work}, then writing a checkpoint; "
-                "a second Ctrl-C stops at once, and the run can be resumed from its last checkpoint"
-            )
+            self._announce(self._announcement())
         self._raise_if_due()
+
+    def _announcement(self) -> str:
+        text = f"interrupted: finishing {self._work}, then writing a checkpoint"
+        forced = "; a second Ctrl-C stops at once, and the run can be resumed from its last checkpoint"
+        return text + (forced if self._can_be_forced else "")
 
     def _raise_if_due(self) -> None:
         if self._first_s is not None and not self._deferred and not self._raised:
