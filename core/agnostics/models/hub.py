@@ -13,6 +13,7 @@ from urllib.request import Request, urlopen
 
 from agnostics.models.memory import Shape, shape_of
 from agnostics.types.errors import UsageError
+from agnostics.util.text import first_line
 
 PATTERNS = ["*.json", "*.safetensors", "*.jinja", "*.txt"]
 """The files of a model that are downloaded."""
@@ -34,7 +35,9 @@ def download(name: str) -> Path:
     try:
         return Path(snapshot_download(name, allow_patterns=PATTERNS, etag_timeout=_PATIENCE_S))
     except (OSError, ValueError) as error:  # the hub's own errors and the network's are of these kinds
-        raise UsageError(f"model {name!r}: no such folder, and not to be had from the hub: {line_of(error)}") from error
+        raise UsageError(
+            f"model {name!r}: no such folder, and not to be had from the hub: {first_line(error)}"
+        ) from error
 
 
 def cached(name: str) -> Path | None:
@@ -63,7 +66,7 @@ def look_up(name: str) -> Remote | None:
     except HTTPError as error:
         if error.code >= HTTPStatus.INTERNAL_SERVER_ERROR:
             return None
-        raise UsageError(f"model {name!r}: no such folder, and the hub refuses it: {line_of(error)}") from error
+        raise UsageError(f"model {name!r}: no such folder, and the hub refuses it: {first_line(error)}") from error
     except OSError:
         return None
     sizes = [file["size"] for file in files if any(fnmatch(file["rfilename"], pattern) for pattern in PATTERNS)]
@@ -81,8 +84,3 @@ def _get(path: str) -> bytes:
     with urlopen(Request(constants.ENDPOINT + path, headers=headers), timeout=_PATIENCE_S) as answer:
         content: bytes = answer.read()
     return content
-
-
-def line_of(error: Exception) -> str:
-    """The first line of what `error` says."""
-    return (str(error).splitlines() or [type(error).__name__])[0]

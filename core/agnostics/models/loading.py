@@ -9,6 +9,7 @@ from typing import Any
 from agnostics.models import hub
 from agnostics.models.stop_tokens import END_TOKENS
 from agnostics.types.errors import UsageError, unknown
+from agnostics.util.text import first_line
 
 
 def find_model(name: str) -> Path:
@@ -32,7 +33,7 @@ def load_tokenizer(folder: Path) -> Any:
     try:
         tokenizer = loader.from_pretrained(folder)
     except (OSError, ValueError, KeyError) as error:
-        raise UsageError(f"{folder}: its tokenizer cannot be loaded: {hub.line_of(error)}") from error
+        raise UsageError(f"{folder}: its tokenizer cannot be loaded: {first_line(error)}") from error
     if not tokenizer.chat_template:
         raise UsageError(f"{folder}: its tokenizer has no chat template; give it one as chat_template.jinja")
     return tokenizer

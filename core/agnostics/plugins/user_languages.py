@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from agnostics.plugins.specs import hookimpl
 from agnostics.types.language import Language
+from agnostics.util.paths import config_folder
 
 
 class YamlPack:
@@ -23,8 +23,7 @@ class YamlPack:
 
 def own_folder() -> Path:
     """Where the user's languages are looked for."""
-    config = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
-    return Path(config) / "agnostics" / "languages"
+    return config_folder() / "languages"
 
 
 def own_packs(folder: Path) -> list[YamlPack]:

@@ -7,6 +7,7 @@ from docker import DockerClient
 from docker.errors import DockerException
 
 from agnostics.types.errors import MissingRequirement
+from agnostics.util.text import first_line
 
 ANSWER_S = 120
 """How long the engine may take to answer one request."""
@@ -18,10 +19,6 @@ def connect() -> DockerClient:
         return docker.from_env(timeout=ANSWER_S, max_pool_size=32)
     except DockerException as error:
         raise MissingRequirement(
-            f"no container engine answers ({_first_line(error)}); "
+            f"no container engine answers ({first_line(error)}); "
             "start one (`systemctl start docker`), point DOCKER_HOST to it, or use --sandbox bubblewrap"
         ) from error
-
-
-def _first_line(error: Exception) -> str:
-    return next(iter(str(error).splitlines()), type(error).__name__)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
 from agnostics.store.compressed import plain
 from agnostics.types.errors import AgnosticsError, MissingRequirement, UsageError
+from agnostics.util.paths import data_folder
 
 BUSY_TIMEOUT_S = 30.0
 CONNECT_TIMEOUT_S = 10
@@ -45,8 +45,7 @@ class Unreachable(AgnosticsError):
 
 def default_url() -> str:
     """The database in the user's data folder, used where none is named."""
-    data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
-    return f"sqlite:///{Path(data) / 'agnostics' / 'agnostics.db'}"
+    return f"sqlite:///{data_folder() / 'agnostics.db'}"
 
 
 def without_password(url: str) -> str:

@@ -15,6 +15,7 @@ import torch
 from agnostics.train.policy import Policy
 from agnostics.types.errors import AgnosticsError, UsageError
 from agnostics.util.distributed import another_is_lost
+from agnostics.util.text import first_line
 
 _NAME = re.compile(r"step-(\d+)")
 _MANIFEST = "trainer/manifest.json"
@@ -58,7 +59,7 @@ def save(run_folder: Path, policy: Policy, tokenizer: Any, progress: Progress, k
             raise
         kept = f"the last checkpoint, {older[-1]}, is intact" if older else "there is no earlier checkpoint"
         raise AgnosticsError(
-            f"the checkpoint {folder} could not be written ({_line(error)}); {kept}; "
+            f"the checkpoint {folder} could not be written ({first_line(error)}); {kept}; "
             f"make room, then: agn run --resume {run_folder.name}"
         ) from error
     if ranks.first:
@@ -164,7 +165,3 @@ def _digest(path: Path) -> str:
 
 def _all(run_folder: Path) -> list[Path]:
     return sorted(path for path in run_folder.glob("checkpoints/step-*") if _NAME.fullmatch(path.name))
-
-
-def _line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -14,6 +13,7 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 from agnostics.algorithms.algorithm import LossNormalization
 from agnostics.types.errors import UsageError, unknown
 from agnostics.types.task import Frozen
+from agnostics.util.paths import data_folder
 
 Positive = Annotated[int, Field(ge=1)]
 Count = Annotated[int, Field(ge=0)]
@@ -205,8 +205,7 @@ def output_folder(config: RunConfig) -> Path:
     """The folder of run folders."""
     if config.output:
         return Path(config.output).expanduser().resolve()
-    home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
-    return Path(home) / "agnostics" / "runs"
+    return data_folder() / "runs"
 
 
 def absolute(name: str) -> str:

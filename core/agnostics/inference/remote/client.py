@@ -27,7 +27,7 @@ from agnostics.inference.remote.messages import (
 )
 from agnostics.inference.vllm import configure
 from agnostics.types.errors import AgnosticsError
-from agnostics.util.subprocesses import how_it_ended
+from agnostics.util.subprocesses import exit_description
 
 if TYPE_CHECKING:
     import torch
@@ -163,7 +163,7 @@ class EngineProcess:
         return None
 
     def _gone(self) -> AgnosticsError:
-        return AgnosticsError(f"the engine's process {how_it_ended(self._process.wait(_EXIT_S))}")
+        return AgnosticsError(f"the engine's process {exit_description(self._process.wait(_EXIT_S))}")
 
 
 def _unlaunched() -> dict[str, str]:

@@ -10,7 +10,7 @@ from typing import Any
 from agnostics.inference.remote.messages import Ask, Begin, Drop, Ended, Failed, Opening, Reply, UseThreads, WorkerCall
 from agnostics.inference.vllm import VllmEngine
 from agnostics.types.errors import AgnosticsError
-from agnostics.util.subprocesses import end_with
+from agnostics.util.subprocesses import die_with_parent
 
 _STRETCH = 64
 """Tokens after which the trainer is told that the engine is alive."""
@@ -20,7 +20,7 @@ def main() -> None:
     """Do what comes over the connection whose number is the one argument, until it is closed."""
     connection: Connection[Any, Any] = Connection(int(sys.argv[1]))
     opening: Opening = connection.recv()
-    end_with(opening.parent)
+    die_with_parent(opening.parent)
     try:
         engine = VllmEngine(opening.settings, opening.transfer)
     except AgnosticsError as error:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from agnostics.types.errors import MissingRequirement
+from agnostics.util.text import first_line
 
 KNOCK_S = 10
 
@@ -50,8 +51,7 @@ def connected(address: str) -> Iterator[Any]:
 def what_ray_says(error: BaseException) -> str:
     """The first thing that an error says, on one line; of one that Ray carries, what it was caused by."""
     cause = getattr(error, "cause", None)
-    text = str(cause if isinstance(cause, BaseException) else error)
-    return next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)[:300]
+    return first_line(cause if isinstance(cause, BaseException) else error)[:300]
 
 
 def _knock(address: str) -> None:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from sqlalchemy import JSON, Connection, text
 
-from agnostics.analysis.advice.faults import FAULTY, Fault
 from agnostics.store.compressed import CompressedText
 from agnostics.store.queries.runs import fault_of
 from agnostics.store.verdicts import number_of
+from agnostics.types.failed_program import FAILED_VERDICTS, FailedProgram
 
 _BY_TASK = text("""
 select count(*) as programs, sum(case when v.verdict = 'accepted' then 1 else 0 end) as accepted
@@ -28,7 +28,7 @@ left join test_result t on t.completion_id = v.completion_id and t.number = (
     select min(number) from test_result where completion_id = v.completion_id and verdict = {number})
 where v.run_id = :run and (v.phase = :phase or :phase is null and v.phase <> 'eval_written') and v.verdict in ({faulty})
 order by v.completion_id
-""".format(faulty=", ".join(f"'{verdict}'" for verdict in FAULTY), number=number_of("v.verdict"))
+""".format(faulty=", ".join(f"'{verdict}'" for verdict in FAILED_VERDICTS), number=number_of("v.verdict"))
 ).columns(compile_message=CompressedText(), stderr=CompressedText(), difference=JSON())
 
 
@@ -45,6 +45,6 @@ def attempts_by_task(connection: Connection, run: str, steps: int) -> list[Attem
     return [Attempts(*row) for row in connection.execute(_BY_TASK, {"run": run, "steps": steps})]
 
 
-def failed_programs(connection: Connection, run: str, phase: str | None = None) -> list[Fault]:
+def failed_programs(connection: Connection, run: str, phase: str | None = None) -> list[FailedProgram]:
     """Every faulty program of `run`, in `phase` or in all, in the order in which they were written."""
     return [fault_of(row) for row in connection.execute(_FAILED, {"run": run, "phase": phase})]

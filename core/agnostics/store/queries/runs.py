@@ -10,12 +10,12 @@ from typing import Any
 
 from sqlalchemy import JSON, Connection, Row, bindparam, func, select, text
 
-from agnostics.analysis.advice.faults import FAULTY, Fault, run_message
 from agnostics.store import schema
 from agnostics.store.compressed import CompressedText
 from agnostics.store.filters import EVERY_RUN, RunFilter
 from agnostics.store.verdicts import number_of
 from agnostics.types.errors import UsageError, unknown
+from agnostics.types.failed_program import FAILED_VERDICTS, FailedProgram, run_message
 from agnostics.types.verification import Difference, Verdict
 from agnostics.util.statistics import bootstrap_interval
 
@@ -109,7 +109,7 @@ join program p on p.id = v.program_id
 left join test_result t on t.completion_id = v.completion_id and t.number = (
     select min(number) from test_result where completion_id = v.completion_id and verdict = {number})
 order by last.id desc
-""".format(faulty=", ".join(f"'{verdict}'" for verdict in FAULTY), number=number_of("v.verdict"))
+""".format(faulty=", ".join(f"'{verdict}'" for verdict in FAILED_VERDICTS), number=number_of("v.verdict"))
 MOST_FAULTY = 2000
 EVALUATIONS = ("eval_before", "eval_after", "eval")
 
@@ -194,7 +194,7 @@ def verdicts(connection: Connection, run: str) -> list[tuple[str, str, int]]:
     return sorted(found, key=lambda one: (-one[2], one[1]))
 
 
-def faulty_programs(connection: Connection, run: str) -> list[Fault]:
+def faulty_programs(connection: Connection, run: str) -> list[FailedProgram]:
     """The last different faulty programs of `run`, at most 2,000, the last first.
 
     What a training run was measured with, before and after, is not among them: held-out tasks are to stay unseen.
@@ -203,13 +203,13 @@ def faulty_programs(connection: Connection, run: str) -> list[Fault]:
     return [fault_of(row) for row in connection.execute(query, {"run": run, "most": MOST_FAULTY})]
 
 
-def fault_of(row: Row[Any]) -> Fault:
+def fault_of(row: Row[Any]) -> FailedProgram:
     """The fault in a row with the columns of `_FAULTY`."""
     verdict = Verdict(row.verdict)
     if verdict is Verdict.COMPILE_ERROR:
-        return Fault(row.text, verdict, row.compile_message or "")
+        return FailedProgram(row.text, verdict, row.compile_message or "")
     difference = Difference(**row.difference) if row.difference else None
-    return Fault(row.text, verdict, run_message(row.stderr or "", row.exit_code, row.signal), difference)
+    return FailedProgram(row.text, verdict, run_message(row.stderr or "", row.exit_code, row.signal), difference)
 
 
 def _counts(connection: Connection, query: Any, run: str, phase: str) -> list[Count]:
