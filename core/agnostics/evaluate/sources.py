@@ -9,7 +9,7 @@ from itertools import count, islice
 from typing import Any
 
 from agnostics.inference.engine import Answer, Engine, FinishReason, Prompt, Sampling, seed_for
-from agnostics.inference.openai_client import Endpoint, Reply
+from agnostics.inference.openai_client import Endpoint, EndpointCompletion
 from agnostics.rollout.task_sampler import Question, ask
 from agnostics.types.language import Language
 from agnostics.types.task import Task
@@ -97,7 +97,7 @@ class EndpointSource:
         """See `Source`."""
         each = ((task, sample) for task, samples in wanted for sample in samples)
         with ThreadPoolExecutor(self.requests) as pool:
-            asked = dict[Future[Reply], tuple[Task, int]]()
+            asked = dict[Future[EndpointCompletion], tuple[Task, int]]()
             while True:
                 more = islice(each, self.requests - len(asked))
                 asked |= {pool.submit(self._ask, task, language): (task, sample) for task, sample in more}
@@ -106,7 +106,7 @@ class EndpointSource:
                 for done in wait(asked, return_when=FIRST_COMPLETED).done:
                     yield _replied(*asked.pop(done), done.result())
 
-    def _ask(self, task: Task, language: Language) -> Reply:
+    def _ask(self, task: Task, language: Language) -> EndpointCompletion:
         tokens, temperature = self.sampling.max_completion_tokens, self.sampling.temperature
         if task.prompt_format and task.prompt_format.stop is not None:
             stop = task.prompt_format.ends
@@ -115,5 +115,5 @@ class EndpointSource:
         return self.endpoint.chat([message], max_tokens=tokens, temperature=temperature)
 
 
-def _replied(task: Task, sample: int, reply: Reply) -> Answered:
-    return Answered(task, sample, reply.text, reply.completion_tokens, "stop" if reply.whole else "length")
+def _replied(task: Task, sample: int, reply: EndpointCompletion) -> Answered:
+    return Answered(task, sample, reply.text, reply.completion_tokens, "length" if reply.truncated else "stop")
