@@ -18,7 +18,7 @@ from agnostics.cli.output import json_option, stdout_kept, words
 from agnostics.types.errors import MissingRequirement, UsageError
 
 if TYPE_CHECKING:
-    from agnostics.evaluate.report import Evaluation
+    from agnostics.evaluate.report import EvaluationReport
     from agnostics.evaluate.settings import EvaluationSettings
     from agnostics.store import Store
 
@@ -159,7 +159,7 @@ def _check(settings: EvaluationSettings, ks: tuple[int, ...], plot: Path | None)
         raise UsageError(f"pass@{max(ks)} needs --samples {max(ks)} or more, not {settings.samples}")
 
 
-def _evaluated(store: Store, settings: EvaluationSettings, ks: tuple[int, ...], run: str | None) -> Evaluation:
+def _evaluated(store: Store, settings: EvaluationSettings, ks: tuple[int, ...], run: str | None) -> EvaluationReport:
     """Evaluate one model, or go on with `run`."""
     from agnostics.plugins.manager import load_plugins
 
@@ -174,12 +174,12 @@ def _evaluated(store: Store, settings: EvaluationSettings, ks: tuple[int, ...], 
     return _report(store, run, ks, vote=settings.vote)
 
 
-def _report(store: Store, run: str, ks: tuple[int, ...], *, vote: bool) -> Evaluation:
-    from agnostics.evaluate.report import evaluation_of
+def _report(store: Store, run: str, ks: tuple[int, ...], *, vote: bool) -> EvaluationReport:
+    from agnostics.evaluate.report import evaluation_report
     from agnostics.store.database import reading
 
     with reading(store.engine) as connection:
-        return evaluation_of(connection, run, ks, vote=vote)
+        return evaluation_report(connection, run, ks, vote=vote)
 
 
 class _ConsoleReporter:

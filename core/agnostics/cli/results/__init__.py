@@ -85,17 +85,17 @@ def show(run: str, store: str | None, as_json: bool) -> None:
 @json_option
 def plot(runs: tuple[str, ...], out: Path, kind: str, store: str | None, as_json: bool) -> None:
     """Draw the curves of each RUN, and all of them side by side; prints the files that it writes."""
-    from agnostics.analysis.curves import curves_of
+    from agnostics.analysis.curves import run_curves
     from agnostics.store.queries.runs import find_run
 
     with reading(store) as connection:
         found = dict.fromkeys(find_run(connection, run) for run in runs)
-        curves = [curves_of(connection, run) for run in found]
+        curves = [run_curves(connection, run) for run in found]
     try:
-        from agnostics.analysis.plots import draw
+        from agnostics.analysis.plots import plot_runs
     except ModuleNotFoundError as error:
         raise MissingRequirement(f"{error.name} is not installed; run: pip install 'agnostics[plot]'") from error
-    paths = draw(curves, out, ["png", "svg"] if kind == "both" else [kind])
+    paths = plot_runs(curves, out, ["png", "svg"] if kind == "both" else [kind])
     if as_json:
         print_json([str(path) for path in paths])
         return

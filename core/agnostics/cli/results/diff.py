@@ -11,7 +11,7 @@ from agnostics.cli.output import json_option, plain, print_json, print_table
 from agnostics.cli.results.reading import reading, store_option
 
 if TYPE_CHECKING:
-    from agnostics.evaluate.comparison import Both, Comparison, Measure
+    from agnostics.evaluate.comparison import Pair, PhaseComparison, RunComparison
     from agnostics.store.queries.runs import Score
 
 _WHEN = {
@@ -36,18 +36,18 @@ def diff(one: str, other: str, count: int, store: str | None, as_json: bool) -> 
 
     Both are trainings or evaluations; an evaluation is held against the end of a training.
     """
-    from agnostics.evaluate.comparison import comparison_of
+    from agnostics.evaluate.comparison import compare_runs
     from agnostics.store.queries.runs import find_run
 
     with reading(store) as connection:
-        comparison = comparison_of(connection, find_run(connection, one), find_run(connection, other))
+        comparison = compare_runs(connection, find_run(connection, one), find_run(connection, other))
     if as_json:
         print_json(comparison.as_dict())
     else:
         _print(comparison, count)
 
 
-def _print(comparison: Comparison, count: int) -> None:
+def _print(comparison: RunComparison, count: int) -> None:
     from agnostics.cli.report import describe, thinned
 
     names = [run.run for run in comparison.runs]
@@ -82,7 +82,7 @@ def _short(setting: Any) -> str:
     return text if len(text) <= _WIDEST else f"{text[:_WIDEST]}…"
 
 
-def _measured(measure: Measure) -> list[Any]:
+def _measured(measure: PhaseComparison) -> list[Any]:
     change = measure.difference
     interval = f"{change.low:+.3f} to {change.high:+.3f}"
     when = _WHEN[measure.scores[0].phase]
@@ -94,7 +94,7 @@ def _rate(score: Score) -> str:
     return f"{score.pass_at_1:.3f} ({low:.3f} to {high:.3f})"
 
 
-def _print_tasks(measure: Measure, count: int) -> None:
+def _print_tasks(measure: PhaseComparison, count: int) -> None:
     of, baseline = measure.difference.run, measure.difference.baseline
     when = _WHEN[measure.scores[0].phase]
     for solver, loser, tasks in ((of, baseline, measure.won), (baseline, of, measure.lost)):
@@ -106,5 +106,5 @@ def _print_tasks(measure: Measure, count: int) -> None:
             click.echo(plain(f"{told}{', '.join(tasks[:count])}{more}"))
 
 
-def _changed(both: Both) -> Sequence[str]:
+def _changed(both: Pair) -> Sequence[str]:
     return f"{both[0]:.3f}", f"{both[1]:.3f}", f"{both[1] - both[0]:+.3f}"

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agnostics.analysis.advice.faults import telling_line
 from agnostics.cli.output import json_option, print_json, print_table
 from agnostics.cli.results.faulty import Faulty, faulty_in
 from agnostics.cli.results.reading import store_option
+from agnostics.types.failed_program import most_informative_line
 
 if TYPE_CHECKING:
-    from agnostics.analysis.advice.faults import Fault
-    from agnostics.analysis.failures import Cluster
+    from agnostics.analysis.failure_clusters import FailureCluster
+    from agnostics.types.failed_program import FailedProgram
 
 
 @click.command()
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 @store_option
 @json_option
 def failures(runs: tuple[str, ...], count: int, store: str | None, as_json: bool) -> None:
-    """Cluster what went wrong in each RUN by language: verdicts, and what compilers and runs said.
+    """FailureCluster what went wrong in each RUN by language: verdicts, and what compilers and runs said.
 
     Names, numbers, places and quotations in messages do not count, and no model is asked. RUN is a run, or one phase of
     it as in last:eval_after. With --json, each cluster comes with a program.
     """
-    from agnostics.analysis.failures import clusters
+    from agnostics.analysis.failure_clusters import cluster_failures
 
-    found = {language: clusters(faults) for language, faults in _by_language(faulty_in(runs, store)).items()}
+    found = {language: cluster_failures(faults) for language, faults in _by_language(faulty_in(runs, store)).items()}
     if as_json:
         print_json([_as_dict(language, cluster) for language, all_ in found.items() for cluster in all_[:count]])
         return
@@ -39,25 +39,25 @@ def failures(runs: tuple[str, ...], count: int, store: str | None, as_json: bool
         _print(language, all_, count)
 
 
-def _by_language(found: Iterable[Faulty]) -> dict[str, list[Fault]]:
-    faults = defaultdict[str, list["Fault"]](list)
+def _by_language(found: Iterable[Faulty]) -> dict[str, list[FailedProgram]]:
+    faults = defaultdict[str, list["FailedProgram"]](list)
     for one in found:
         faults[one.run.language] += one.faults
     return faults
 
 
-def _print(language: str, found: Sequence[Cluster], count: int) -> None:
+def _print(language: str, found: Sequence[FailureCluster], count: int) -> None:
     programs = sum(cluster.programs for cluster in found)
     click.echo(f"{language}: {programs} faulty programs, {len(found)} clusters")
-    rows = ([*_figures(cluster, programs), telling_line(cluster.example.message)] for cluster in found[:count])
+    rows = ([*_figures(cluster, programs), most_informative_line(cluster.example.message)] for cluster in found[:count])
     print_table(["programs", "share", "verdict", "message", "for example"], rows)
     click.echo()
 
 
-def _figures(cluster: Cluster, programs: int) -> list[Any]:
+def _figures(cluster: FailureCluster, programs: int) -> list[Any]:
     return [cluster.programs, f"{cluster.programs / programs:.2f}", cluster.verdict, cluster.message]
 
 
-def _as_dict(language: str, cluster: Cluster) -> dict[str, Any]:
+def _as_dict(language: str, cluster: FailureCluster) -> dict[str, Any]:
     told = {"language": language, "verdict": cluster.verdict, "message": cluster.message, "programs": cluster.programs}
     return {**told, "example": {"message": cluster.example.message, "program": cluster.example.program}}

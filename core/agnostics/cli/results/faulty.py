@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agnostics.analysis.advice.faults import Fault
 from agnostics.cli.results.filters import run_and_phase
 from agnostics.cli.results.reading import reading
 from agnostics.types.errors import UsageError
+from agnostics.types.failed_program import FailedProgram
 
 if TYPE_CHECKING:
     from agnostics.store.queries.runs import RunLine
@@ -21,7 +21,7 @@ class Faulty:
 
     run: RunLine
     phase: str | None
-    faults: list[Fault]
+    faults: list[FailedProgram]
 
     @property
     def name(self) -> str:
@@ -42,7 +42,7 @@ def faulty_in(names: Iterable[str], store: str | None) -> list[Faulty]:
     return found
 
 
-def one_language(found: Iterable[Faulty]) -> tuple[str, list[Fault]]:
+def one_language(found: Iterable[Faulty]) -> tuple[str, list[FailedProgram]]:
     """The language of `found`, and all their programs. Raises UsageError for several languages, or no program."""
     found = list(found)
     languages = sorted({one.run.language for one in found})

@@ -24,17 +24,17 @@ def solved(run: str, steps: int, store: str | None, as_json: bool) -> None:
     Taken from an evaluation, or from the first steps of a training run, when the policy is closest to the model that it
     began with. RUN is an id, its beginning, or `last`.
     """
-    from agnostics.analysis.solved import solved_in
+    from agnostics.analysis.solved_fractions import solved_fractions
     from agnostics.store.queries.attempts import attempts_by_task
     from agnostics.store.queries.runs import find_run, run_line
 
     with reading(store) as connection:
         line = run_line(connection, find_run(connection, run))
-        shares = solved_in(attempts_by_task(connection, line.run, steps), seed=line.seed)
-    if not shares:
+        fractions = solved_fractions(attempts_by_task(connection, line.run, steps), seed=line.seed)
+    if not fractions:
         raise UsageError(f"run {line.run} has judged no program yet; agn results list says which have")
     if as_json:
-        print_json([asdict(one) for one in shares])
+        print_json([asdict(one) for one in fractions])
         return
-    rows = ([one.attempts, one.tasks, f"{one.share:.3f}", f"{one.low:.3f} to {one.high:.3f}"] for one in shares)
+    rows = ([one.attempts, one.tasks, f"{one.fraction:.3f}", f"{one.low:.3f} to {one.high:.3f}"] for one in fractions)
     print_table(["attempts", "tasks", "solved", "95 %"], rows)

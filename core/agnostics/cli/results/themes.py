@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agnostics.cli.asking import (
-    Asking,
-    answer_tokens_option,
+from agnostics.cli.endpoint_session import (
+    EndpointSession,
     concurrency_option,
     endpoint_options,
+    map_concurrently,
+    max_completion_tokens_option,
     open_endpoint,
-    side_by_side,
 )
 from agnostics.cli.output import json_option, print_json, print_table, words
 from agnostics.cli.results.faulty import Faulty, faulty_in, one_language
 from agnostics.cli.results.reading import store_option
-from agnostics.inference.openai_client import Refused
-from agnostics.inference.response_cache import AnswerCache
+from agnostics.inference.openai_client import RequestRefused
+from agnostics.inference.response_cache import ResponseCache
 from agnostics.types.errors import AgnosticsError, MissingRequirement, UsageError
 
 if TYPE_CHECKING:
-    from agnostics.analysis.themes import Profile
+    from agnostics.analysis.themes import ThemeProfile
 
 programs_option = click.option(
     "--programs", default=100, show_default=True, type=click.IntRange(min=1), help="How many faulty programs of a run."
@@ -38,7 +38,7 @@ programs_option = click.option(
 @programs_option
 @click.option("--seed", default=0, show_default=True, help="Which programs are drawn.")
 @concurrency_option
-@answer_tokens_option
+@max_completion_tokens_option
 @click.option("--out", type=click.Path(path_type=Path), default=Path("plots"), show_default=True, help="A folder.")
 @click.option("--format", "kind", type=click.Choice(["png", "svg", "both"]), default="both", show_default=True)
 @store_option
@@ -48,7 +48,7 @@ def themes(
     programs: int,
     seed: int,
     concurrency: int,
-    answer_tokens: int,
+    max_completion_tokens: int,
     out: Path,
     kind: str,
     store: str | None,
@@ -60,16 +60,18 @@ def themes(
     A capable model reads each program with what was said of it; several themes may apply (Appendix E). RUN is a run, or
     one phase of it as in last:eval_after.
     """
-    from agnostics.analysis.themes import profile_of, question
+    from agnostics.analysis.themes import theme_profile, theme_prompt
 
-    draw_radar = _plotter()
+    plot_themes = _plotter()
     samples = [(one, _sample(one, programs, seed)) for one in faulty_in(runs, store)]
-    questions = [[question(one.run.language, fault) for fault in faults] for one, faults in samples]
-    answers = iter(_answers([text for texts in questions for text in texts], concurrency, answer_tokens, consulted))
-    profiles = [profile_of(one.name, [next(answers) for _ in faults]) for one, faults in samples]
-    if not all(profile.found for profile in profiles):
+    questions = [[theme_prompt(one.run.language, fault) for fault in faults] for one, faults in samples]
+    answers = iter(
+        _answers([text for texts in questions for text in texts], concurrency, max_completion_tokens, consulted)
+    )
+    profiles = [theme_profile(one.name, [next(answers) for _ in faults]) for one, faults in samples]
+    if not all(profile.labels for profile in profiles):
         raise AgnosticsError(f"nothing usable came back from {consulted['model']!r}; name a more capable --model")
-    paths = draw_radar(profiles, out, ["png", "svg"] if kind == "both" else [kind])
+    paths = plot_themes(profiles, out, ["png", "svg"] if kind == "both" else [kind])
     if as_json:
         print_json({"runs": [_as_dict(profile) for profile in profiles], "files": [str(path) for path in paths]})
         return
@@ -88,33 +90,33 @@ def find_themes(runs: tuple[str, ...], programs: int, context: int, store: str |
 
     Prints what it answers: 10 to 12 themes, for a person to edit.
     """
-    from agnostics.analysis.advice.brief import Brief
-    from agnostics.analysis.advice.faults import choose
-    from agnostics.analysis.advice.sentences import without_reasoning
-    from agnostics.analysis.taxonomy import question
+    from agnostics.analysis.advice.diversity import diverse_sample
+    from agnostics.analysis.advice.prompts import AdvicePrompts
+    from agnostics.analysis.taxonomy import taxonomy_prompt
+    from agnostics.types.code_extraction import strip_reasoning
 
     language, faults = one_language(faulty_in(runs, store))
-    brief = Brief(language, "", choose(faults, programs), context)
-    words.print(f"showing {len(brief.batches[0])} of {len(faults)} faulty programs", markup=False)
-    with open_endpoint(**consulted) as endpoint, Asking(endpoint, brief.answer_tokens, 1) as asking:
-        reply = asking(question(brief))
-    answer = without_reasoning(reply.text).strip()
+    prompts = AdvicePrompts(language, "", diverse_sample(faults, programs), context)
+    words.print(f"showing {len(prompts.batches[0])} of {len(faults)} faulty programs", markup=False)
+    with open_endpoint(**consulted) as endpoint, EndpointSession(endpoint, prompts.max_completion_tokens, 1) as session:
+        completion = session.complete(taxonomy_prompt(prompts))
+    answer = strip_reasoning(completion.text).strip()
     if not answer:
         raise AgnosticsError(
-            f"{endpoint.shown}: nothing came back from {endpoint.model!r}; name a more capable --model"
+            f"{endpoint.display_url}: nothing came back from {endpoint.model!r}; name a more capable --model"
         )
     click.echo("".join(c for c in answer if c.isprintable() or c == "\n"))
-    if not reply.whole:
+    if completion.truncated:
         words.print("warning: the answer was cut off; a larger --context leaves it more room", markup=False)
 
 
 def _plotter() -> Any:
-    """`draw_radar`: asked for before anything is paid for."""
+    """`plot_themes`: asked for before anything is paid for."""
     try:
-        from agnostics.analysis.plots import draw_radar
+        from agnostics.analysis.plots import plot_themes
     except ModuleNotFoundError as error:
         raise MissingRequirement(f"{error.name} is not installed; run: pip install 'agnostics[plot]'") from error
-    return draw_radar
+    return plot_themes
 
 
 def _sample(one: Faulty, programs: int, seed: int) -> list[Any]:
@@ -124,35 +126,37 @@ def _sample(one: Faulty, programs: int, seed: int) -> list[Any]:
     return random.Random(seed).sample(one.faults, min(programs, len(one.faults)))
 
 
-def _answers(questions: Sequence[str], concurrency: int, answer_tokens: int, consulted: dict[str, Any]) -> list[str]:
+def _answers(
+    questions: Sequence[str], concurrency: int, max_completion_tokens: int, consulted: dict[str, Any]
+) -> list[str]:
     with open_endpoint(**consulted) as endpoint:
-        known = AnswerCache(endpoint.model, answer_tokens)
-        with Asking(endpoint, answer_tokens, len(questions), known) as asking:
-            return side_by_side(_answer_of(asking), questions, concurrency)
+        known = ResponseCache(endpoint.model, max_completion_tokens)
+        with EndpointSession(endpoint, max_completion_tokens, len(questions), known) as session:
+            return map_concurrently(_answer_of(session), questions, concurrency)
 
 
-def _answer_of(asking: Asking) -> Callable[[str], str]:
+def _answer_of(session: EndpointSession) -> Callable[[str], str]:
     """Asks; the answer to what the server refuses is blank."""
 
     def act(question: str) -> str:
         try:
-            return asking(question).text
-        except Refused:
+            return session.complete(question).text
+        except RequestRefused:
             return ""
 
     return act
 
 
-def _as_dict(profile: Profile) -> dict[str, Any]:
-    programs = {"programs": len(profile.found), "unread_answers": profile.unread}
-    return {"run": profile.name, **programs, "themes": dict(zip(_names(), profile.shares, strict=True))}
+def _as_dict(profile: ThemeProfile) -> dict[str, Any]:
+    programs = {"programs": len(profile.labels), "unread_answers": profile.unparsed}
+    return {"run": profile.name, **programs, "themes": dict(zip(_names(), profile.fractions, strict=True))}
 
 
-def _print(profiles: Iterable[Profile]) -> None:
+def _print(profiles: Iterable[ThemeProfile]) -> None:
     profiles = list(profiles)
-    rows = zip(_names(), *([f"{share:.2f}" for share in profile.shares] for profile in profiles), strict=True)
+    rows = zip(_names(), *([f"{share:.2f}" for share in profile.fractions] for profile in profiles), strict=True)
     print_table(["theme", *(profile.name for profile in profiles)], [list(row) for row in rows])
-    unread = [profile.unread for profile in profiles]
+    unread = [profile.unparsed for profile in profiles]
     if any(unread):
         words.print(f"answers that could not be used: {', '.join(map(str, unread))}", markup=False)
 
