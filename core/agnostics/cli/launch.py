@@ -1,4 +1,4 @@
-"""`agn launch`: a command as several ranks on the nodes of a cluster."""
+"""`agn launch`: runs a command as several ranks on the nodes of a Ray cluster."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 @click.command("launch", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.argument("address", metavar="ray://ADDRESS")
 @click.argument("arguments", nargs=-1, required=True, type=click.UNPROCESSED, metavar="COMMAND...")
-@click.option("--ranks", type=click.IntRange(min=1), required=True, help="Processes: one for each GPU, or processor.")
+@click.option("--ranks", type=click.IntRange(min=1), required=True, help="Processes, one for each GPU or processor.")
 def command(address: str, arguments: tuple[str, ...], ranks: int) -> int:
     """Run `agn COMMAND` as several ranks on the nodes of a Ray cluster.
 
-    ADDRESS is `auto` for the cluster that this machine is part of, or HOST:PORT of a Ray client server. Every node
-    needs agnostics installed, and what the command names: models, data, and the folder of runs.
+    ADDRESS is `auto` for the cluster of this machine, or HOST:PORT of a Ray client server. Every node needs an
+    installation of agnostics and access to the models, data and output folder that the command names.
     """
     from agnostics.sandbox.factory import CLUSTER
     from agnostics.train.launch import launch
@@ -29,7 +29,7 @@ def command(address: str, arguments: tuple[str, ...], ranks: int) -> int:
     host = address.removeprefix(CLUSTER)
     with stdout_kept() as results:
 
-        def said(stream: Stream, line: str) -> None:
+        def write_line(stream: Stream, line: str) -> None:
             (results if stream == "stdout" else sys.stderr).write(line)
 
-        return launch("auto" if host == "auto" else CLUSTER + host, ranks, arguments, said)
+        return launch("auto" if host == "auto" else CLUSTER + host, ranks, arguments, write_line)

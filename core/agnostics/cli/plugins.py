@@ -1,4 +1,4 @@
-"""`agn plugins`: what is installed, what it hooks into, and why it failed where it did."""
+"""`agn plugins`: lists installed plugins with their hooks, and checks them."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ def command(context: click.Context, as_json: bool) -> None:
 @command.command("list")
 @click.option("--json", "as_json", is_flag=True, help="One JSON array on stdout.")
 def list_command(as_json: bool) -> None:
-    """Name, distribution, version, status, hooks and, where it failed, the reason."""
+    """List every plugin with distribution, version, status, hooks and the reason of a failure."""
     _list(as_json)
 
 
 @command.command()
 @click.argument("package")
 def check(package: str) -> int:
-    """Check one plugin, named by its entry point or its distribution; exit status 1 where it fails."""
+    """Check one plugin, named by its entry point or its distribution; exit status 1 if it fails."""
     plugins = load_plugins()
-    _exercise(plugins)
+    _call_hooks(plugins)
     records = [record for record in plugins.records if package in (record.name, record.distribution)]
     if not records:
         raise unknown("plugin", package, {name for r in plugins.records for name in (r.name, r.distribution)})
@@ -44,7 +44,7 @@ def check(package: str) -> int:
 
 def _list(as_json: bool) -> None:
     plugins = load_plugins()
-    _exercise(plugins)
+    _call_hooks(plugins)
     if as_json:
         print_json([asdict(record) for record in plugins.records])
         return
@@ -52,8 +52,8 @@ def _list(as_json: bool) -> None:
     print_table(["name", "distribution", "version", "status", "hooks", "reason"], rows)
 
 
-def _exercise(plugins: PluginManager) -> None:
-    """Call every hook that registers something, so that a plugin that fails when called is listed as failed."""
+def _call_hooks(plugins: PluginManager) -> None:
+    """Call every hook that registers objects, so that a plugin that fails in one is listed as failed."""
     plugins.languages()
     plugins.datasets()
     plugins.rewards()

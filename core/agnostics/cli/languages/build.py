@@ -1,4 +1,4 @@
-"""`agn languages build`: the container images of languages."""
+"""`agn languages build`: builds the container images of languages."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("names", nargs=-1)
-@click.option("--base", metavar="IMAGE", help="Build upon this image instead of the language's own.")
-@click.option("--from-debootstrap", is_flag=True, help="Ask no registry: make the base image from Debian's packages.")
+@click.option("--base", metavar="IMAGE", help="Build on this base image instead of the language's own.")
+@click.option("--from-debootstrap", is_flag=True, help="Build the base image from Debian packages, without a registry.")
 def build(names: tuple[str, ...], base: str | None, from_debootstrap: bool) -> int:
-    """Make the container images of the languages NAMES (names or YAML files), or of all.
+    """Build the container images of the languages NAMES (names or YAML files), or of all.
 
-    An image that is here stays, unless an option asks for another base than it stands on. Where no registry gives the
-    base image, one is made from Debian's packages.
+    Existing images are kept, unless an option names another base. If no registry provides the base image, one is built
+    from Debian packages.
     """
     from agnostics.sandbox.docker_client import connect
 
@@ -35,16 +35,16 @@ def build(names: tuple[str, ...], base: str | None, from_debootstrap: bool) -> i
 
 
 def _build(client: DockerClient, language: Language, base: str | None, from_packages: bool) -> int:
-    """Make one image; the exit status. One that cannot be made does not keep the others from it."""
+    """Build one image and return the exit status; an error is printed, so that the other images are built."""
     from agnostics.sandbox.images.base_image import Bases
     from agnostics.sandbox.images.language_image import bases_of, ensure_image, rebuild_image
 
     try:
         if base or from_packages:
             bases = Bases((base,) if base else bases_of(language).names, from_packages)
-            image = rebuild_image(client, language, bases, _tell)
+            image = rebuild_image(client, language, bases, _print_line)
         else:
-            image = ensure_image(client, language, _tell)
+            image = ensure_image(client, language, _print_line)
     except AgnosticsError as error:
         click.echo(f"agn: {error}", err=True)
         return error.exit_code
@@ -52,5 +52,5 @@ def _build(client: DockerClient, language: Language, base: str | None, from_pack
     return 0
 
 
-def _tell(line: str) -> None:
+def _print_line(line: str) -> None:
     words.print(Text(line), soft_wrap=True)

@@ -7,11 +7,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
-from agnostics.analysis.advice.faults import Fault, fault_in
 from agnostics.cli.libraries import settle_libraries
 from agnostics.cli.output import words
 from agnostics.plugins.manager import PluginManager
 from agnostics.types.errors import MissingRequirement, UsageError
+from agnostics.types.failed_program import FailedProgram, failed_program_of
 from agnostics.types.language import Language
 from agnostics.types.task import Task
 
@@ -37,7 +37,7 @@ class Source:
         if (self.sample is None) != (self.dataset is None):
             raise UsageError("--sample and --dataset go together: a model, and the tasks that it is to attempt")
 
-    def faults(self, language: Language, plugins: PluginManager) -> list[Fault]:
+    def faults(self, language: Language, plugins: PluginManager) -> list[FailedProgram]:
         """The faulty programs in `language`. Raises UsageError where there are none."""
         found = _stored(self.run, self.store, language) if self.run else self._sampled(language, plugins)
         if not found:
@@ -45,7 +45,7 @@ class Source:
             raise UsageError(f"{where}: no faulty program in {language.name}; name another run, or sample more --tasks")
         return found
 
-    def _sampled(self, language: Language, plugins: PluginManager) -> list[Fault]:
+    def _sampled(self, language: Language, plugins: PluginManager) -> list[FailedProgram]:
         """What is wrong with the model's answers to some training tasks."""
         tasks = self._training_tasks(plugins)
         settle_libraries()
@@ -63,7 +63,7 @@ class Source:
             )
         return list(islice(adapter.tasks("train", source=source), self.tasks))
 
-    def _attempts(self, language: Language, tasks: list[Task], plugins: PluginManager) -> list[Fault]:
+    def _attempts(self, language: Language, tasks: list[Task], plugins: PluginManager) -> list[FailedProgram]:
         from agnostics.inference.engine import EngineSettings, Sampling, open_engine
         from agnostics.models.loading import context_length, load_tokenizer, stop_ids
         from agnostics.rollout.collector import open_workshop
@@ -84,7 +84,7 @@ class Source:
             open_workshop(engine, tokenizer, language, verifier) as workshop,
         ):
             attempts = workshop.attempt(questions, SAMPLES, Sampling(TEMPERATURE, new_tokens), "advise").attempts
-        return [fault for attempt in attempts if (fault := fault_in(attempt.verification))]
+        return [fault for attempt in attempts if (fault := failed_program_of(attempt.verification))]
 
     def _folder(self, language: Language, plugins: PluginManager) -> Path:
         from agnostics.models.loading import find_model
@@ -96,7 +96,7 @@ class Source:
         return bootstrap(language, dataset, seed=0, sandbox=self.sandbox, progress=words.print)
 
 
-def _stored(run: str, store: str | None, language: Language) -> list[Fault]:
+def _stored(run: str, store: str | None, language: Language) -> list[FailedProgram]:
     from agnostics.store.database import default_url, reading
     from agnostics.store.queries.runs import faulty_programs, find_run, run_line
     from agnostics.store.store import Store
