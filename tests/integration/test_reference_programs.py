@@ -1,4 +1,4 @@
-"""Every reference program of every pack is right, on inputs of the kinds that only held-out tasks have."""
+"""Every reference program of every pack is accepted, on inputs that only held-out tasks have."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _complaints(language: Language, tasks: list[Task], verifier: Verifier) -> li
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_every_kind_has_a_program_that_uses_just_its_parameters(name: str) -> None:
+def test_every_kind_has_a_program_that_uses_exactly_its_parameters(name: str) -> None:
     reference = load_plugins().language(name).reference
     assert set(reference) == set(KINDS)
     for kind, program in reference.items():
@@ -59,7 +59,7 @@ def test_references_are_accepted(name: str, held_out: dict[str, list[Task]], bub
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(set(ALL) - set(THOROUGH)))
-def test_references_of_languages_that_start_slowly_are_accepted_where_they_run(
+def test_references_of_languages_that_start_slowly_are_accepted_if_they_run_here(
     name: str, held_out: dict[str, list[Task]], bubblewrap: Verifier
 ) -> None:
     limits = LimitOverrides(run_s=20, memory_mb=2048)
