@@ -13,7 +13,7 @@ from typing import Any, Self, TypeVar
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from agnostics.cli.output import words
+from agnostics.cli.output import console
 from agnostics.inference.openai_client import Endpoint, EndpointCompletion
 from agnostics.inference.response_cache import ResponseCache
 from agnostics.types.errors import UsageError
@@ -84,7 +84,7 @@ class EndpointSession:
         self._endpoint, self._max_completion_tokens, self._expected = endpoint, max_completion_tokens, expected
         self._cache, self._lock = cache, threading.Lock()
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        self._bar = Progress(*columns, console=words, transient=True, disable=not words.is_terminal)
+        self._bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
         self._task = self._bar.add_task(f"requests to {endpoint.model}", total=expected)
 
     def __enter__(self) -> Self:
@@ -97,7 +97,7 @@ class EndpointSession:
         self._bar.stop()
         tokens = f"{self.prompt_tokens} prompt tokens, {self.completion_tokens} completion tokens"
         cached = f"; {self.cached} from the cache" if self.cached else ""
-        words.print(f"cost: {plural(self.requests, 'request')}, {tokens}{cached}", markup=False)
+        console.print(f"cost: {plural(self.requests, 'request')}, {tokens}{cached}", markup=False)
 
     @property
     def costs(self) -> dict[str, int]:
@@ -130,7 +130,7 @@ class EndpointSession:
             self._update_bar()
             if self._bar.disable:
                 tokens = f"{completion.prompt_tokens} + {completion.completion_tokens} tokens"
-                words.print(f"request {self.requests} of {self._expected - self.cached}: {tokens}", markup=False)
+                console.print(f"request {self.requests} of {self._expected - self.cached}: {tokens}", markup=False)
 
     def _update_bar(self) -> None:
         done = self.requests + self.cached

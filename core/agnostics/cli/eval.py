@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from agnostics.cli.libraries import settle_libraries
-from agnostics.cli.output import json_option, stdout_kept, words
+from agnostics.cli.libraries import configure_libraries
+from agnostics.cli.output import console, json_option, reserve_stdout
 from agnostics.types.errors import MissingRequirement, UsageError
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def command(
     CONFIG is a TOML file; without one the defaults are the paper's: 20 answers to each task at temperature 0.2, without
     the language's prompt. What is verified is stored at once: an evaluation that ended early goes on with --resume.
     """
-    settle_libraries()
+    configure_libraries()
     from agnostics.cli.eval_report import show
     from agnostics.store import Store, default_url
 
@@ -167,7 +167,7 @@ def _evaluated(store: Store, settings: EvaluationSettings, ks: tuple[int, ...], 
     try:
         from agnostics.evaluate.run import evaluate
 
-        with stdout_kept(), _watching() as reporter:
+        with reserve_stdout(), _watching() as reporter:
             run = evaluate(settings, load_plugins(), store, reporter, key, run)
     except ModuleNotFoundError as error:
         raise MissingRequirement(f"{error.name} is not installed; run: pip install 'agnostics[train]'") from error
@@ -192,7 +192,7 @@ class _ConsoleReporter:
 
     def say(self, text: str) -> None:
         """See `Reporter.say`."""
-        words.print(text, markup=False, soft_wrap=True)
+        console.print(text, markup=False, soft_wrap=True)
 
     def judged(self, accepted: int, programs: int, expected: int | None) -> None:
         """See `Reporter.judged`."""
@@ -202,15 +202,15 @@ class _ConsoleReporter:
         elif time.monotonic() >= self._told + _SECONDS_BETWEEN_LINES:
             self._told = time.monotonic()
             of = f" of {expected}" if expected else ""
-            words.print(f"{programs}{of} programs, {accepted / programs:.2f} accepted", markup=False)
+            console.print(f"{programs}{of} programs, {accepted / programs:.2f} accepted", markup=False)
 
 
 @contextmanager
 def _watching() -> Iterator[_ConsoleReporter]:
     """A reporter, with its bar where stderr is a terminal."""
-    if not words.is_terminal:
+    if not console.is_terminal:
         yield _ConsoleReporter(None)
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=words, transient=True) as bar:
+    with Progress(*columns, console=console, transient=True) as bar:
         yield _ConsoleReporter(bar)

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from agnostics.analysis.rates import RateEstimate
-from agnostics.cli.output import print_json, print_table, words
+from agnostics.cli.output import console, print_json, print_table
 from agnostics.evaluate.report import EvaluationReport, PairedDifference, compare_evaluations
 
 
@@ -30,7 +30,7 @@ def show(evaluations: Sequence[EvaluationReport], plot: Path | None, as_json: bo
         from agnostics.analysis.plots import plot_rates
 
         plot_rates([(evaluation.run, evaluation.rates) for evaluation in evaluations], plot)
-        words.print(f"plot: {plot}", markup=False)
+        console.print(f"plot: {plot}", markup=False)
 
 
 def _print_evaluation(evaluation: EvaluationReport) -> None:

@@ -20,7 +20,7 @@ _ENVIRONMENT = {
 }
 
 
-def settle_libraries() -> None:
+def configure_libraries() -> None:
     """Set the environment variables that are not set already."""
     for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)

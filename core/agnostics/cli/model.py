@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from agnostics.cli.libraries import settle_libraries
-from agnostics.cli.output import print_json, words
+from agnostics.cli.libraries import configure_libraries
+from agnostics.cli.output import console, print_json
 from agnostics.types.errors import MissingRequirement, UsageError
 
 
@@ -47,10 +47,10 @@ def starter_model(language: str, seed: int, sandbox: str) -> Path:
 
     plugins = load_plugins()
     resolved, (dataset, _) = plugins.language(language), plugins.dataset("starter")
-    settle_libraries()
+    configure_libraries()
     try:
         from agnostics.models.starter.bootstrap import bootstrap
 
-        return bootstrap(resolved, dataset, seed=seed, sandbox=sandbox, progress=words.print)
+        return bootstrap(resolved, dataset, seed=seed, sandbox=sandbox, progress=console.print)
     except ModuleNotFoundError as error:
         raise MissingRequirement(f"{error.name} is not installed; run: pip install 'agnostics[train]'") from error

@@ -15,12 +15,12 @@ from rich.text import Text
 
 json_option = click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
 
-words = Console(stderr=True, highlight=False)
+console = Console(stderr=True, highlight=False)
 """The console for progress and messages: stderr."""
 
 
 @contextmanager
-def stdout_kept() -> Iterator[TextIO]:
+def reserve_stdout() -> Iterator[TextIO]:
     """Stdout for results; in the block, prints of libraries such as Ray go to stderr."""
     results = sys.stdout
     with redirect_stdout(sys.stderr):
@@ -37,10 +37,10 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     table = Table(*columns, box=None, header_style="bold", pad_edge=False)
     for row in rows:
         table.add_row(*(Text(plain(cell)) for cell in row))
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=1000)
-    console.print(table)
+    stdout = Console(highlight=False)
+    if not stdout.is_terminal:
+        stdout = Console(highlight=False, width=1000)
+    stdout.print(table)
 
 
 def plain(cell: Any) -> str:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from agnostics.cli.libraries import settle_libraries
-from agnostics.cli.output import print_json, stdout_kept, words
+from agnostics.cli.libraries import configure_libraries
+from agnostics.cli.output import console, print_json, reserve_stdout
 from agnostics.cli.plan import show_plan
 from agnostics.types.errors import AgnosticsError, MissingRequirement, UsageError, unknown
 
@@ -63,7 +63,7 @@ def command(
             if folder is None:
                 check(settings, plugins)
             train = _import_training("agnostics.train.run").run
-        with stdout_kept(), ConsoleReporter.watching() as reporter:
+        with reserve_stdout(), ConsoleReporter.watching() as reporter:
             summary: Summary = train(settings, plugins, reporter, folder)
     except Untold as error:
         return error.exit_code
@@ -78,7 +78,7 @@ def _said_once() -> Iterator[None]:
     if is_first():
         yield
         return
-    words.quiet = True
+    console.quiet = True
     logging.disable()
     try:
         yield
@@ -97,20 +97,20 @@ class ConsoleReporter:
     @contextmanager
     def watching(cls) -> Iterator[ConsoleReporter]:
         """A reporter, with its bar where stderr is a terminal."""
-        if not words.is_terminal:
+        if not console.is_terminal:
             yield cls(None)
             return
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        with Progress(*columns, console=words, transient=True) as bar:
+        with Progress(*columns, console=console, transient=True) as bar:
             yield cls(bar)
 
     def say(self, text: str) -> None:
         """See `Reporter.say`."""
-        words.print(text, markup=False, soft_wrap=True)
+        console.print(text, markup=False, soft_wrap=True)
 
     def step(self, step: int, steps: int, figures: Mapping[str, float]) -> None:
         """See `Reporter.step`."""
-        words.print(_line(step, steps, figures), markup=False, soft_wrap=True)
+        console.print(_line(step, steps, figures), markup=False, soft_wrap=True)
         if self._bar is not None:
             if self._task is None:
                 self._task = self._bar.add_task("training", total=steps)
@@ -119,7 +119,7 @@ class ConsoleReporter:
     def score(self, phase: str, step: int, score: Score) -> None:
         """See `Reporter.score`."""
         when = {"eval_before": "before training", "eval_after": "after training"}.get(phase, f"after step {step}")
-        words.print(f"held-out pass@1 {when}: {_describe(score)} on {score.tasks} tasks", markup=False)
+        console.print(f"held-out pass@1 {when}: {_describe(score)} on {score.tasks} tasks", markup=False)
 
 
 def _line(step: int, steps: int, figures: Mapping[str, float]) -> str:
@@ -155,7 +155,7 @@ def _run_folder(resume: str, config: Path | None, settings: RunConfig) -> Path:
 
 def _import_training(module: str) -> Any:
     """A module of the trainer, with the libraries below it told to keep quiet, and how to wait."""
-    settle_libraries()
+    configure_libraries()
     try:
         import transformers
 
@@ -169,11 +169,11 @@ def _import_training(module: str) -> Any:
 def _conclude(summary: Summary, as_json: bool) -> int:
     """Say what the run came to; its exit status."""
     if summary.status == "interrupted":
-        words.print(f"interrupted after step {summary.steps}; to go on: agn run --resume {summary.run}", markup=False)
+        console.print(f"interrupted after step {summary.steps}; to go on: agn run --resume {summary.run}", markup=False)
         return 130
     if as_json:
         print_json(summary.as_dict())
-    elif not words.quiet:
+    elif not console.quiet:
         click.echo(_report(summary))
     return 0
 

@@ -16,7 +16,7 @@ from agnostics.analysis.advice.sentences import MAX_SENTENCES, MIN_SENTENCES
 from agnostics.cli.endpoint_session import EndpointSession, endpoint_options, open_endpoint
 from agnostics.cli.languages.faulty import Source
 from agnostics.cli.languages.yaml_text import fields_of, yaml_text
-from agnostics.cli.output import json_option, print_json, words
+from agnostics.cli.output import console, json_option, print_json
 from agnostics.cli.output_files import require_writable
 from agnostics.inference.openai_client import Endpoint
 from agnostics.plugins.manager import load_plugins
@@ -85,11 +85,11 @@ def advise(
 
 def _announce(language: Language, prompts: AdvicePrompts) -> None:
     counts = ", ".join(f"{count} {verdict}" for verdict, count in _verdicts(prompts).items())
-    words.print(f"showing {plural(len(prompts.included), 'failed program')}: {counts}", markup=False)
+    console.print(f"showing {plural(len(prompts.included), 'failed program')}: {counts}", markup=False)
     if left_out := len(prompts.programs) - len(prompts.included):
-        words.print(f"{left_out} more do not fit; raise --context to include them", markup=False)
+        console.print(f"{left_out} more do not fit; raise --context to include them", markup=False)
     if language.support_files():
-        words.print(
+        console.print(
             f"warning: the pack of {language.name} has files that a YAML file cannot hold: copy the prompt from the "
             "file into the pack",
             markup=False,
@@ -104,7 +104,7 @@ def _write(path: Path, language: Language, advice: Sequence[str]) -> None:
     """Write `language` with the advice after its prompt, as a file for `--language`."""
     if len(advice) < MIN_SENTENCES:
         expected = f"{MIN_SENTENCES} to {MAX_SENTENCES}"
-        words.print(f"warning: {plural(len(advice), 'sentence')} of advice, not {expected}", markup=False)
+        console.print(f"warning: {plural(len(advice), 'sentence')} of advice, not {expected}", markup=False)
     fields = {**fields_of(language), "prompt": prompt_with_advice(language.prompt, advice)}
     atomic_write_text(path, yaml_text(fields))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agnostics.cli.output import json_option, print_json, print_table, words
+from agnostics.cli.output import console, json_option, print_json, print_table
 from agnostics.plugins.manager import load_plugins
 from agnostics.types.errors import MissingRequirement
 from agnostics.types.language import Language
@@ -63,7 +63,7 @@ class _Check:
 def _check(language: Language, tasks: list[Task], verifier: Verifier, *, required: bool) -> _Check:
     from agnostics.testing.languages import check_language
 
-    words.print(f"checking {language.name}")
+    console.print(f"checking {language.name}")
     try:
         results = list(check_language(language, tasks, verifier))
     except MissingRequirement as error:

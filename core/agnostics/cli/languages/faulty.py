@@ -7,8 +7,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
-from agnostics.cli.libraries import settle_libraries
-from agnostics.cli.output import words
+from agnostics.cli.libraries import configure_libraries
+from agnostics.cli.output import console
 from agnostics.plugins.manager import PluginManager
 from agnostics.types.errors import MissingRequirement, UsageError
 from agnostics.types.failed_program import FailedProgram, failed_program_of
@@ -48,7 +48,7 @@ class Source:
     def _sampled(self, language: Language, plugins: PluginManager) -> list[FailedProgram]:
         """What is wrong with the model's answers to some training tasks."""
         tasks = self._training_tasks(plugins)
-        settle_libraries()
+        configure_libraries()
         try:
             return self._attempts(language, tasks, plugins)
         except ModuleNotFoundError as error:
@@ -77,7 +77,7 @@ class Source:
         questions, _ = ask_all(tokenizer, language, tasks, context - new_tokens)
         longest = max(len(question.prompt) for question in questions)
         settings = EngineSettings(folder, stop_ids(folder, tokenizer), longest + new_tokens, RUNNING)
-        words.print(f"sampling {len(questions) * SAMPLES} programs", markup=False)
+        console.print(f"sampling {len(questions) * SAMPLES} programs", markup=False)
         with (
             Verifier(self.sandbox, languages=plugins.languages()) as verifier,
             open_engine(self.engine, settings) as engine,
@@ -93,7 +93,7 @@ class Source:
         if self.sample != "starter":
             return find_model(str(self.sample))
         dataset, _ = plugins.dataset("starter")
-        return bootstrap(language, dataset, seed=0, sandbox=self.sandbox, progress=words.print)
+        return bootstrap(language, dataset, seed=0, sandbox=self.sandbox, progress=console.print)
 
 
 def _stored(run: str, store: str | None, language: Language) -> list[FailedProgram]:

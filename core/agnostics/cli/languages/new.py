@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from agnostics.cli.output import words
+from agnostics.cli.output import console
 from agnostics.plugins.manager import load_plugins
 from agnostics.types.errors import UsageError
 from agnostics.types.language import NAME
@@ -27,7 +27,7 @@ def new(name: str, into: Path | None) -> None:
     target = into or Path(f"agnostics-lang-{dashed}")
     _write(target, {"name": name, "package": package, "dashed": dashed})
     click.echo(target)
-    words.print(
+    console.print(
         f"next:\n  pip install -e '{target}[test]'\n  pytest {target}\n  agn languages check {name}", markup=False
     )
 

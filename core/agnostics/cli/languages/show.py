@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from agnostics.cli.languages.yaml_text import fields_of, yaml_text
-from agnostics.cli.output import json_option, print_json, words
+from agnostics.cli.output import console, json_option, print_json
 from agnostics.plugins.manager import load_plugins
 
 
@@ -21,4 +21,4 @@ def show(name: str, as_json: bool) -> None:
     else:
         click.echo(yaml_text(fields), nl=False)
     if language.support_files():
-        words.print(f"{language.name} needs files of its pack, which are not part of this", markup=False)
+        console.print(f"{language.name} needs files of its pack, which are not part of this", markup=False)

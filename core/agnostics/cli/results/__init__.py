@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agnostics.cli.output import json_option, print_json, print_table, words
+from agnostics.cli.output import console, json_option, print_json, print_table
 from agnostics.cli.results.backup import backup
 from agnostics.cli.results.diff import diff
 from agnostics.cli.results.export import export
@@ -140,7 +140,7 @@ def _print_lines(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
 def _print_rows(columns: Iterable[str], rows: Iterator[Any]) -> None:
     print_table([*columns], list(itertools.islice(rows, MOST_ROWS)))
     if next(rows, None) is not None:
-        words.print(f"only the first {MOST_ROWS} rows are shown; --json prints them all")
+        console.print(f"only the first {MOST_ROWS} rows are shown; --json prints them all")
 
 
 def _line(run: RunLine) -> list[Any]:

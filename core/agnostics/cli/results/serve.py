@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from agnostics.cli.output import words
+from agnostics.cli.output import console
 from agnostics.cli.results.reading import store_option
 from agnostics.types.errors import MissingRequirement
 
@@ -30,6 +30,6 @@ def serve(host: str, port: int, store: str | None) -> None:
     with Reader.open(store or default_url()) as reader:
         site = Site(reader, host, port)
         if site.needs_token:
-            words.print("whoever has the token in this address sees everything; nothing is encrypted")
+            console.print("whoever has the token in this address sees everything; nothing is encrypted")
         click.echo(site.url)
         site.serve()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agnostics.cli.output import json_option, print_json, print_table, words
+from agnostics.cli.output import console, json_option, print_json, print_table
 from agnostics.cli.results.filters import filter_of, verification_options
 from agnostics.cli.results.reading import reading, store_option
 
@@ -46,7 +46,7 @@ def _print(inspection: Inspection, count: int, store: str) -> None:
         return
     shown = inspection.suspicious[:count]
     print_table(["suspicion", "reason", "task", "programs", "strength", "example"], map(_line, shown))
-    words.print(f"one in full: agn results program {shown[0].completion_id}{store}", markup=False, soft_wrap=True)
+    console.print(f"one in full: agn results program {shown[0].completion_id}{store}", markup=False, soft_wrap=True)
 
 
 def _line(suspect: SuspiciousProgram) -> list[Any]:

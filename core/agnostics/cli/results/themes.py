@@ -17,7 +17,7 @@ from agnostics.cli.endpoint_session import (
     max_completion_tokens_option,
     open_endpoint,
 )
-from agnostics.cli.output import json_option, print_json, print_table, words
+from agnostics.cli.output import console, json_option, print_json, print_table
 from agnostics.cli.results.faulty import Faulty, faulty_in, one_language
 from agnostics.cli.results.reading import store_option
 from agnostics.inference.openai_client import RequestRefused
@@ -97,7 +97,7 @@ def find_themes(runs: tuple[str, ...], programs: int, context: int, store: str |
 
     language, faults = one_language(faulty_in(runs, store))
     prompts = AdvicePrompts(language, "", diverse_sample(faults, programs), context)
-    words.print(f"showing {len(prompts.batches[0])} of {len(faults)} faulty programs", markup=False)
+    console.print(f"showing {len(prompts.batches[0])} of {len(faults)} faulty programs", markup=False)
     with open_endpoint(**consulted) as endpoint, EndpointSession(endpoint, prompts.max_completion_tokens, 1) as session:
         completion = session.complete(taxonomy_prompt(prompts))
     answer = strip_reasoning(completion.text).strip()
@@ -107,7 +107,7 @@ def find_themes(runs: tuple[str, ...], programs: int, context: int, store: str |
         )
     click.echo("".join(c for c in answer if c.isprintable() or c == "\n"))
     if completion.truncated:
-        words.print("warning: the answer was cut off; a larger --context leaves it more room", markup=False)
+        console.print("warning: the answer was cut off; a larger --context leaves it more room", markup=False)
 
 
 def _plotter() -> Any:
@@ -158,7 +158,7 @@ def _print(profiles: Iterable[ThemeProfile]) -> None:
     print_table(["theme", *(profile.name for profile in profiles)], [list(row) for row in rows])
     unread = [profile.unparsed for profile in profiles]
     if any(unread):
-        words.print(f"answers that could not be used: {', '.join(map(str, unread))}", markup=False)
+        console.print(f"answers that could not be used: {', '.join(map(str, unread))}", markup=False)
 
 
 def _names() -> list[str]:
