@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 import click
-from agnostics.cli.libraries import settle_libraries
+from agnostics.cli.libraries import configure_libraries
 from agnostics.cli.model import starter_model
-from agnostics.cli.output import print_json, print_table, words
+from agnostics.cli.output import console, print_json, print_table
 from agnostics.plugins.manager import load_plugins
 
 STORES = ("sqlite", "postgres")
@@ -33,7 +33,7 @@ def sandbox(name: str, slots: int | None, as_json: bool) -> None:
     language = plugins.language(name)
     starter, _ = plugins.dataset("starter")
     slots = slots or available_cores()
-    words.print(f"{language.name}: {slots} at a time on {available_cores()} cores; this takes a few minutes")
+    console.print(f"{language.name}: {slots} at a time on {available_cores()} cores; this takes a few minutes")
     report = compare_sandbox(language, list(starter.tasks("test")), slots)
     if as_json:
         print_json(report)
@@ -59,10 +59,10 @@ def train(
     """Compare `agn run`, on-policy and sampling ahead, with TRL's GRPOTrainer on the same work."""
     from agnostics_benchmarks.train import compare_training
 
-    settle_libraries()  # for all of them alike: how their threads wait decides how long a small update takes
+    configure_libraries()  # for all of them alike: how their threads wait decides how long a small update takes
     folder = _model(name, model)
-    words.print(f"{name}: {repeats} rounds of three trainers, twice; this takes a quarter of an hour or so")
-    report = compare_training(name, folder, engine, steps, repeats, lambda text: words.print(text, markup=False))
+    console.print(f"{name}: {repeats} rounds of three trainers, twice; this takes a quarter of an hour or so")
+    report = compare_training(name, folder, engine, steps, repeats, lambda text: console.print(text, markup=False))
     if as_json:
         print_json(report)
     else:
@@ -77,7 +77,7 @@ def store(rows: int, steps: int, as_json: bool) -> None:
     """Write a results database of typical sizes and ask it: on SQLite, and on a PostgreSQL server of its own."""
     from agnostics_benchmarks.store import measure_store
 
-    report = measure_store(rows, steps, lambda text: words.print(text, markup=False))
+    report = measure_store(rows, steps, lambda text: console.print(text, markup=False))
     if as_json:
         print_json(report)
     else:

@@ -1,4 +1,4 @@
-"""Befunge-98 behaves as its specification says, in what conformance programs try and `test_esolang_claims` does not.
+"""Befunge-98 follows its specification in the behaviours of conformance programs that the dialect tests leave out.
 
 The sections are those of the Funge-98 Final Specification (Chris Pressey, 1998). It does not say whether the operand of
 `k` is met once more behind it: it is, as its author said later, and as the interpreters CCBI and cfunge do.

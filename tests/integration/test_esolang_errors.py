@@ -1,4 +1,4 @@
-"""The interpreters of the esoteric languages say in one line what is wrong with a program, and where."""
+"""The interpreters of the esoteric languages report the error of a program and its place in one line."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ INVALID: dict[str, tuple[str, tuple[str, ...], Program, str]] = {
 
 
 @pytest.mark.parametrize("what", INVALID)
-def test_one_line_says_what_is_wrong_and_where(what: str) -> None:
+def test_an_error_is_one_line_with_its_place(what: str) -> None:
     language, dialects, program, message = INVALID[what]
     for dialect in dialects:
         answer = run(language, program, dialect=dialect)
@@ -180,5 +180,5 @@ def test_one_line_says_what_is_wrong_and_where(what: str) -> None:
         assert said.count("\n") == 1
 
 
-def test_what_was_written_before_an_error_is_there() -> None:
+def test_output_before_an_error_is_kept() -> None:
     assert run("brainfuck", "+++.<").stdout == b"\x03"

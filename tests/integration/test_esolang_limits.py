@@ -42,7 +42,7 @@ def test_zero_steps_are_no_limit() -> None:
     assert run("brainfuck", loops, steps=0).returncode == 0
 
 
-def test_what_was_written_before_the_last_step_is_there() -> None:
+def test_output_before_the_last_step_is_kept() -> None:
     answer = run("brainfuck", "+[.]", steps=100_001)
     assert answer.stdout == b"\x01" * 50_000
 
@@ -93,7 +93,7 @@ HOSTILE: dict[str, tuple[str, Program]] = {
 
 @pytest.mark.parametrize("dialect", BOTH)
 @pytest.mark.parametrize("what", HOSTILE)
-def test_a_hostile_program_ends_with_a_result_an_error_or_its_steps(what: str, dialect: str) -> None:
+def test_a_hostile_program_ends_with_a_result_an_error_or_the_step_limit(what: str, dialect: str) -> None:
     language, program = HOSTILE[what]
     answer = run(language, program, b"\0\xff\n99999999999999999999\n", dialect)
     assert answer.returncode in {0, 1, -signal.SIGXCPU}
@@ -101,7 +101,7 @@ def test_a_hostile_program_ends_with_a_result_an_error_or_its_steps(what: str, d
 
 
 @pytest.mark.parametrize("language", INTERPRETERS)
-def test_where_memory_ends_one_line_says_so(language: str) -> None:
+def test_exhausted_memory_is_an_error_in_one_line(language: str) -> None:
     """Each contract's `memory` under a limit of the address space, and without a limit of its steps."""
     (program,) = contract(language).glob("memory.*")
     command = f"ulimit -v 100000; exec '{interpreter_path(language)}' --steps 0 '{program}'"

@@ -1,4 +1,4 @@
-"""The esoteric languages as `agn` and the sandbox know them."""
+"""The esoteric languages in `agn` and in the sandbox."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def agn(*words: str | Path, given: bytes = b"") -> subprocess.CompletedProcess[b
     return subprocess.run(command, input=given, capture_output=True, timeout=60, check=False)
 
 
-def test_a_person_can_try_a_program(tmp_path: Path) -> None:
+def test_a_program_can_be_run_by_hand(tmp_path: Path) -> None:
     file = tmp_path / "echo.bf"
     file.write_text("+,.")
     assert agn("esolang", "brainfuck", file, given=b"x").stdout == b"x"
@@ -30,7 +30,7 @@ def test_a_person_can_try_a_program(tmp_path: Path) -> None:
     assert agn("esolang", "brainfuck", file, "--steps", "2").returncode == -signal.SIGXCPU
 
 
-def test_a_person_is_told_what_is_wrong(tmp_path: Path) -> None:
+def test_an_error_is_printed(tmp_path: Path) -> None:
     file = tmp_path / "a.bf"
     file.write_text("[")
     unknown, missing, invalid = (
@@ -51,13 +51,13 @@ def esolangs() -> dict[str, Language]:
     return {name: made for name, made in load_plugins().languages().items() if isinstance(made, EsoLanguage)}
 
 
-def test_every_language_is_there_and_those_that_differ_in_their_standard_dialect(esolangs: dict[str, Language]) -> None:
+def test_every_language_is_provided_and_its_standard_dialect_if_it_differs(esolangs: dict[str, Language]) -> None:
     assert sorted(esolangs) == sorted(
         [*INTERPRETERS, *(f"{name}-standard" for name in INTERPRETERS if name != "unlambda")]
     )
 
 
-def test_a_dialect_is_told_in_the_prompt_and_to_the_interpreter(esolangs: dict[str, Language]) -> None:
+def test_the_dialect_is_named_in_the_prompt_and_passed_to_the_interpreter(esolangs: dict[str, Language]) -> None:
     for name in INTERPRETERS:
         assert esolangs[name].prompt.startswith("## ")
         assert esolangs[name].execute_argv()[:2] != ["./interpreter", "--dialect"]
@@ -66,7 +66,7 @@ def test_a_dialect_is_told_in_the_prompt_and_to_the_interpreter(esolangs: dict[s
         assert esolangs[name].execute_argv()[:3] == ["./interpreter", "--dialect", "standard"]
 
 
-def test_an_interpreter_that_was_not_built_is_named_with_what_builds_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_interpreter_is_reported_with_the_command_that_builds_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("platform.machine", lambda: "abacus")
     with pytest.raises(MissingRequirement, match=r"brainfuck-abacus.*; run: pip install"):
         interpreter_path("brainfuck")
@@ -84,7 +84,7 @@ def test_verdicts_of_the_sandbox(mode: str, esolangs: dict[str, Language]) -> No
     assert "below cell 0" in found["runtime_error"].tests[0].stderr
 
 
-def test_an_answer_of_white_space_is_a_program_in_whitespace_and_nowhere_else() -> None:
+def test_white_space_is_a_program_only_in_whitespace() -> None:
     answer = "The end:\n```whitespace\n\n\n\n```\n"
     whitespace, brainfuck = load_plugins().language("whitespace"), load_plugins().language("brainfuck")
     assert (whitespace.program_in(answer), brainfuck.program_in(answer)) == ("\n\n\n", None)

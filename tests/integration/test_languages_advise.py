@@ -199,7 +199,7 @@ def test_people_get_the_sentences_the_file_the_cost_and_what_to_run_next(advise:
         [*(f"- {s}" for s in TWELVE), "", "better.yaml", "next:", "  agn run --language better.yaml", ""]
     )
     said = answer.stderr.splitlines()
-    assert said[0] == "showing 6 faulty programs: 3 compile_error, 2 runtime_error, 1 wrong_answer"
+    assert said[0] == "showing 6 failed programs: 3 compile_error, 2 runtime_error, 1 wrong_answer"
     assert said[-1] == "cost: 1 request, 11 prompt tokens, 7 completion tokens"
 
 
@@ -222,7 +222,7 @@ def test_too_few_sentences_are_asked_for_again_and_then_kept_with_a_warning(
     server.answers = [_said("\n".join(f"- {s}" for s in TWELVE[:4])), _said("I cannot.")]
     answer = advise(*faulty, "--json")
     assert (answer.returncode, answer.json["sentences"], answer.json["requests"]) == (0, TWELVE[:4], 2)
-    assert "warning: 4 sentences of advice came back, not 10 to 20" in answer.stderr
+    assert "warning: 4 sentences of advice, not 10 to 20" in answer.stderr
     assert "too few sentences of advice (4)" in server.question(1)
 
 
@@ -317,14 +317,14 @@ def test_a_server_that_keeps_failing_is_given_up_in_one_line(
     server.answers = [_refused(503, f"over\nloaded {KEY}")]
     answer = advise(*faulty, "--retries", "1")
     assert (answer.returncode, answer.stdout, len(server.asked)) == (1, "", 2)
-    assert f"{server.url}: failed with 503 after 2 tries: over loaded ***; wait a while" in answer.complaint
+    assert f"{server.url}: failed with 503 after 2 attempts: over loaded ***; wait a while" in answer.complaint
     assert not Path("lua-advised.yaml").exists()
 
 
 def test_a_server_that_is_not_there_is_named(advise: Agn, faulty: tuple[str, ...]) -> None:
     answer = advise(*faulty, "--retries", "1", url=f"http://user:hidden@127.0.0.1:{_free_port()}/v1")
     assert answer.returncode == 1
-    assert "/v1: no connection after 2 tries (" in answer.complaint
+    assert "/v1: no connection after 2 attempts (" in answer.complaint
     assert "is the server running there?" in answer.complaint
     assert "hidden" not in answer.stderr
 
@@ -336,16 +336,16 @@ def test_a_silent_server_is_waited_for_no_longer_than_allowed(
     started = time.monotonic()
     answer = advise(*faulty, "--timeout", "1", "--retries", "1")
     assert answer.returncode == 1
-    assert "no answer within 1 s, after 2 tries; give it more time with --timeout" in answer.complaint
+    assert "no response within 1 s, after 2 attempts; give it more time with --timeout" in answer.complaint
     assert time.monotonic() - started < 15
 
 
 @pytest.mark.parametrize(
     ("status", "advice"),
     [
-        (400, "where the prompt is too long for the model, lower --context"),
-        (401, "put the key that the server wants into the variable that --key-from names"),
-        (403, "use a key that may use the model 'wise'"),
+        (400, "if the prompt is too long for the model, lower --context"),
+        (401, "put the key of the server into the variable that --key-from names"),
+        (403, "use a key with access to the model 'wise'"),
         (404, "check the URL, which often ends in /v1, and that it serves the model 'wise'"),
         (402, "correct the request"),
     ],
@@ -369,7 +369,7 @@ def test_a_blank_key_is_none(
     assert "refused with 401: a key is wanted; put the key" in advise(*faulty).complaint
     assert server.keys == ["Bearer none"]
     monkeypatch.setenv("OPENAI_API_KEY", "a\nb")
-    assert "holds characters that no key has" in advise(*faulty).complaint
+    assert "holds characters that no key can have" in advise(*faulty).complaint
 
 
 def test_a_model_that_wants_the_other_name_of_the_limit_gets_it(
@@ -406,7 +406,7 @@ def test_what_is_no_chat_completion_is_said_to_be_none(
     server.answers = [sent]
     answer = advise(*faulty)
     assert (answer.returncode, answer.stdout) == (1, "")
-    assert f"{server.url}: the answer is no chat completion" in answer.complaint
+    assert f"{server.url}: the response is no chat completion" in answer.complaint
     assert len(answer.complaint) < 500
     assert answer.complaint.isprintable()
     assert not Path("lua-advised.yaml").exists()
@@ -420,7 +420,7 @@ def test_nothing_usable_is_said_and_nothing_written(
     answer = advise(*faulty, "--json")
     assert answer.returncode == 1
     assert (answer.json["file"], answer.json["sentences"], answer.json["prompt_tokens"]) == (None, [], 2000)
-    assert "nothing usable came back from 'wise', and nothing was written" in answer.complaint
+    assert "no usable advice from 'wise', nothing was written" in answer.complaint
     assert list(Path().iterdir()) == []
 
 
@@ -441,7 +441,7 @@ def test_a_terminal_gets_a_progress_bar(server: Server, faulty: tuple[str, ...],
     os.close(theirs)
     said = _all_of(ours)
     assert process.wait(timeout=60) == 0
-    assert b"asking wise" in said
+    assert b"requests to wise" in said
     assert b"%d/%d" % (len(server.asked), len(server.asked)) in said
     assert b"cost: " in said
 

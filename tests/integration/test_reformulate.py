@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 from agnostics import cli
 from agnostics.plugins.manager import load_plugins
-from agnostics.task_prep.loaders import problems_in
-from agnostics.task_prep.problem import Problem
-from agnostics.task_prep.reference_runner import written
+from agnostics.task_prep.loaders import load_problems
+from agnostics.task_prep.problem import FunctionProblem
+from agnostics.task_prep.reference_runner import formatted
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 AGN = [sys.executable, "-c", "from agnostics.cli import main; main()"]
@@ -105,16 +105,16 @@ def test_good_answers_become_tasks_that_a_run_can_take(reformulate: Reformulate)
 
 
 REJECTED = {
-    "wrong output": (SORT, _said(("3 1 2\n2", "1 3")), "the output of test 1 is '3' where the reference has '2'"),
-    "more output": (SORT, _said(("3 1 2\n2", "1 2 3")), "the output of test 1 is '3' where the reference has ''"),
-    "other input": (SORT, _said(("3 1 4\n2", "1 3")), "the input of test 1 states the arguments of no test case"),
-    "lists as Python": (SORT, _said(("[3, 1, 2]\n2", "1 2")), "the input of test 1 states the arguments of no"),
+    "wrong output": (SORT, _said(("3 1 2\n2", "1 3")), "the output of test 1 is '3', that of the reference '2'"),
+    "more output": (SORT, _said(("3 1 2\n2", "1 2 3")), "the output of test 1 is '3', that of the reference ''"),
+    "other input": (SORT, _said(("3 1 4\n2", "1 3")), "the input of test 1 matches the arguments of no test case"),
+    "lists as Python": (SORT, _said(("[3, 1, 2]\n2", "1 2")), "the input of test 1 matches the arguments of no"),
     "a case left out": (EVEN, _said(("4", "True")), "the inputs leave out a test case"),
-    "decimals not asked for": (MEAN, _said(("1 1 2", "1.3333"), ("4", "4")), "is '4' where the reference has '4.0000'"),
+    "decimals not asked for": (MEAN, _said(("1 1 2", "1.3333"), ("4", "4")), "is '4', that of the reference '4.0000'"),
     "code in an input": (
         EVEN,
         _said(("4'), 'x'); import os; print('True'); os._exit(0) #", "True"), ('3"""\nprint("False")', "False")),
-        "the input of test 1 states the arguments of no test case",
+        "the input of test 1 matches the arguments of no test case",
     ),
     "a wrong reference": (
         _mbpp(4, "def two():\n    return 1", "assert two() == 2"),
@@ -139,15 +139,15 @@ REJECTED = {
 }
 
 
-def test_what_the_reference_does_not_confirm_is_kept_with_the_reason(reformulate: Reformulate) -> None:
+def test_drafts_that_fail_the_reference_are_rejected_with_the_reason(reformulate: Reformulate) -> None:
     problems = [{**problem, "task_id": n, "text": f"Problem number {n}."} for n, (problem, *_) in enumerate(_cases())]
     reformulate.answers = {number: answer for number, (_, answer, _) in enumerate(_cases())}
     status, told, said = reformulate(problems)
-    assert (status, told["kept"], told["rejected"]) == (1, 0, {"solved_by_the_reference": len(REJECTED)})
-    assert "no answer of 'wise' could be used; tasks.rejected.jsonl says why" in said
+    assert (status, told["kept"], told["rejected"]) == (1, 0, {"reference_passes": len(REJECTED)})
+    assert "no completion of 'wise' could be used; tasks.rejected.jsonl says why" in said
     for number, (name, (_, answer, reason)) in enumerate(REJECTED.items()):
         assert reason in reformulate.rejected[f"mbpp/{number}"][1], name
-        assert _lines("tasks.rejected.jsonl")[number]["answer"] == answer
+        assert _lines("tasks.rejected.jsonl")[number]["completion"] == answer
     assert all(line["reason"].isprintable() for line in _lines("tasks.rejected.jsonl"))
     assert Path("tasks.jsonl").read_text() == ""
 
@@ -177,7 +177,7 @@ def test_a_second_run_costs_nothing_and_a_killed_one_goes_on(reformulate: Reform
     reformulate.server.reply = answer
     status, told, said = reformulate(problems)
     assert (status, told["kept"], told["requests"]) == (0, 8, 3)
-    assert "; 5 answered before" in said
+    assert "; 5 from the cache" in said
     written = Path("tasks.jsonl").read_bytes()
     status, told, _ = reformulate(problems)
     assert (status, told["kept"], told["requests"], told["prompt_tokens"]) == (0, 8, 0, 0)
@@ -216,17 +216,17 @@ def test_no_more_requests_run_at_once_than_allowed(reformulate: Reformulate) -> 
     assert reformulate.server.together == 3
 
 
-def test_a_problem_that_the_server_refuses_holds_up_no_other(reformulate: Reformulate) -> None:
+def test_a_refused_request_does_not_stop_the_others(reformulate: Reformulate) -> None:
     reformulate.answers = {1: _said(("3 1 2\n2", "1 2"))}
     status, told, _ = reformulate([MEAN, SORT])
-    assert (status, told["kept"], told["rejected"]) == (0, 1, {"answered": 1})
+    assert (status, told["kept"], told["rejected"]) == (0, 1, {"request_accepted": 1})
     check, reason = reformulate.rejected["mbpp/2"]
-    assert (check, "refused with 400" in reason) == ("answered", True)
+    assert (check, "refused with 400" in reason) == ("request_accepted", True)
     reformulate.answers[2] = _said(("1 1 2", "1.3333"), ("4", "4.0000"))
     assert reformulate([SORT, MEAN])[1]["requests"] == 1
 
 
-def test_a_server_that_wants_another_key_ends_it_in_one_line_and_what_was_answered_is_kept(
+def test_a_server_that_requires_another_key_ends_the_command_in_one_line_and_completions_stay_cached(
     reformulate: Reformulate,
 ) -> None:
     reformulate.answers = {1: _said(("3 1 2\n2", "1 2")), 2: _said(("1 1 2", "1.3333"), ("4", "4.0000"))}
@@ -241,7 +241,7 @@ def test_a_server_that_wants_another_key_ends_it_in_one_line_and_what_was_answer
     assert reformulate([SORT, MEAN])[1]["requests"] == 1
 
 
-def test_a_file_of_something_else_is_refused_before_anything_is_asked(reformulate: Reformulate) -> None:
+def test_a_file_in_another_format_is_rejected_before_any_request(reformulate: Reformulate) -> None:
     status, _, said = reformulate([{"id": "a", "statement": "Add."}])
     assert (status, reformulate.server.asked) == (2, [])
     assert "mbpp.jsonl: not a file of MBPP, HumanEval or Exercism problems" in said
@@ -252,7 +252,7 @@ def test_exercisms_cases_are_their_own_reference(reformulate: Reformulate) -> No
     reformulate.server.reply = lambda _: _said(("2\n1 2\n3", "sum 6"))
     assert reformulate([case])[1]["kept"] == 1
     reformulate.server.reply = lambda _: _said(("1 2\n3", "sum 7"))
-    assert reformulate([{**case, "description": "asked anew"}])[1]["rejected"] == {"solved_by_the_reference": 1}
+    assert reformulate([{**case, "description": "asked anew"}])[1]["rejected"] == {"reference_passes": 1}
 
 
 # MBPP itself, with answers made of its asserts
@@ -260,14 +260,14 @@ def test_exercisms_cases_are_their_own_reference(reformulate: Reformulate) -> No
 SPELLING = ("True", "False", False)
 
 
-def _literal_tests(problem: Problem) -> Tests | None:
+def _literal_tests(problem: FunctionProblem) -> Tests | None:
     """The asserts of the form f(literals) == literal as tests, an argument to a line; None where one is of another."""
     try:
         equals = [node.test for node in ast.parse(problem.cases).body if isinstance(node, ast.Assert)]
         return [
             {
-                "input": "\n".join(written(ast.literal_eval(one), SPELLING) for one in test.left.args),  # type: ignore
-                "output": written(ast.literal_eval(test.comparators[0]), SPELLING),  # type: ignore
+                "input": "\n".join(formatted(ast.literal_eval(one), SPELLING) for one in test.left.args),  # type: ignore
+                "output": formatted(ast.literal_eval(test.comparators[0]), SPELLING),  # type: ignore
             }
             for test in equals
         ]
@@ -293,7 +293,7 @@ def test_mbpps_sanitized_problems_pass_if_and_only_if_their_answers_are_right(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     source = DATA / "mbpp" / "sanitized-mbpp.427.json"
-    problems = problems_in(source) or []
+    problems = load_problems(source) or []
     answers, right, spoilt = dict[str, str](), set[str](), set[str]()
     for place, problem in enumerate(problems):
         tests = _literal_tests(problem)
@@ -312,11 +312,11 @@ def test_mbpps_sanitized_problems_pass_if_and_only_if_their_answers_are_right(
     kept = {line["id"] for line in _lines("tasks.jsonl")}
     rejected = {line["id"]: line["reason"] for line in _lines("tasks.rejected.jsonl")}
     assert (len(problems), len(right), len(spoilt), told["requests"]) == (427, 266, 136, 427)
-    assert told["rejected"] == {"json": 25, "solved_by_the_reference": 139, "has_one_output_for_an_input": 1}
+    assert told["rejected"] == {"json": 25, "reference_passes": 139, "has_consistent_tests": 1}
     assert kept & spoilt == set()
     assert {id_: rejected[id_] for id_ in right - kept} == {  # asserts that Python's == forgives, and a task would not
-        "mbpp/88": "the output of test 3 is '10' where the reference has '5'",  # a mapping in another order
-        "mbpp/293": "the output of test 2 is '5' where the reference has '5.0000'",
-        "mbpp/422": "the output of test 2 is '12' where the reference has '12.0000'",
-        "mbpp/432": "the output of test 1 is '20' where the reference has '20.0000'",
+        "mbpp/88": "the output of test 3 is '10', that of the reference '5'",  # a mapping in another order
+        "mbpp/293": "the output of test 2 is '5', that of the reference '5.0000'",
+        "mbpp/422": "the output of test 2 is '12', that of the reference '12.0000'",
+        "mbpp/432": "the output of test 1 is '20', that of the reference '20.0000'",
     }

@@ -1,4 +1,4 @@
-"""The commands of docs/languages.md, in order, as a reader types them; what it says they print, they print."""
+"""The commands of docs/languages.md, run in order as a reader types them, print the documented output."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LIMIT_S = 600
 
 
 def blocks() -> list[tuple[str, str | None]]:
-    """Each script of the page, with what is said to be printed by it."""
+    """Each script of the page with its documented output."""
     found = [(kind, text) for kind, text in BLOCK.findall(PAGE.read_text())]
     following = [*found[1:], ("sh", "")]
     pairs = zip(found, following, strict=True)
@@ -27,7 +27,7 @@ def blocks() -> list[tuple[str, str | None]]:
 
 
 def environment(home: Path) -> dict[str, str]:
-    """A home of its own, and a folder that pip installs into; the starter model is shared with the other tests."""
+    """A separate home, and a folder for pip installations; the starter model is shared with the other tests."""
     site = str(home / "site")
     cache = os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))
     outside = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "AGN_"))}
@@ -47,7 +47,7 @@ def lines_of(told: str) -> list[re.Pattern[str]]:
     return [re.compile(re.escape(line).replace(r"\.\.\.", ".*")) for line in told.splitlines()]
 
 
-def test_every_command_of_the_page_works_and_prints_what_it_says(starter_model: Path, tmp_path: Path) -> None:
+def test_every_command_of_the_page_works_and_prints_the_documented_output(starter_model: Path, tmp_path: Path) -> None:
     del starter_model  # it is in the cache, where the page's own command finds it
     scripts = blocks()
     marked = [f"echo '{MARK.format(number)}'\n{script}" for number, (script, _) in enumerate(scripts)]

@@ -1,4 +1,4 @@
-"""Languages that nobody packaged: a few lines of YAML each, verified like any other."""
+"""Languages without a pack: a few lines of YAML each, verified like any other."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_language_of_a_few_lines_verifies_right_and_wrong_programs(name: str, 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_language_of_a_few_lines_is_trained_on(name: str, starter_model: Path, tmp_path: Path) -> None:
-    """The starter knows another language, so nothing passes; but all that it writes is run in this one."""
+    """The starter knows another language, so nothing passes; but its programs are run in this one."""
     (tmp_path / f"{name}.yaml").write_text(PROGRAMS[name][0])
     sums = [{"id": str(n), "statement": "Add.", "tests": [{"input": f"{n} 4", "output": f"{n + 4}"}]} for n in range(4)]
     (tmp_path / "tasks.jsonl").write_text("\n".join(map(json.dumps, sums)))

@@ -127,7 +127,7 @@ def test_a_real_server_is_consulted_to_the_end_and_only_sentences_are_kept(
         assert _advice_in("lua-advised.yaml") == told["sentences"]
     else:
         assert (answer.returncode, written) == (1, [])
-        assert "nothing usable came back from 'starter'" in answer.complaint
+        assert "no usable advice from 'starter'" in answer.complaint
 
 
 def test_what_a_real_server_advises_is_written_into_the_language(

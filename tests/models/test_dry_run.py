@@ -219,7 +219,7 @@ def test_a_plan_of_a_model_that_is_here_is_whole_and_leaves_nothing(
     assert work["steps"] == work["steps_per_epoch"] == math.ceil(work["tasks"] / 2)
     assert (work["programs_per_step"], work["tokens_per_step"]) == (8, 8 * 48)
     assert work["programs"] == work["steps"] * 8 + 2 * work["held_out"] * 3
-    assert (plan["fetched"], plan["missing"], plan["sandbox"]) == ([], [], "bubblewrap")
+    assert (plan["downloads"], plan["missing"], plan["sandbox"]) == ([], [], "bubblewrap")
     assert plan["memory"]["total"] == plan["memory_by_stage_and_devices"]["1"]["1"]
     assert _files(tmp_path) == [tmp_path / "tasks.jsonl"]
     _, shown, _ = dry(*words)
@@ -236,7 +236,7 @@ def test_an_example_is_planned_as_far_as_it_can_be_and_says_what_is_missing(
     status, out, err = dry(str(path), "--json")
     plan = json.loads(out)
     assert (plan["model"], plan["parameters"]) == (config.model, None)
-    assert plan["fetched"][0]["what"] == "model"
+    assert plan["downloads"][0]["item"] == "model"
     if config.dataset == "starter":
         assert (status, err, plan["work"]["steps"]) == (0, "", 60)
     else:
@@ -282,7 +282,7 @@ def test_a_plan_asks_the_hub_what_a_model_is_and_downloads_nothing_of_it(hub: st
     _, out, _ = dry("--model", "Qwen/Qwen3-4B", *words, hub=hub)
     plan = json.loads(out)
     assert plan["parameters"] == PARAMETERS[0]
-    assert plan["fetched"][0]["size"] == _Hub.sizes["config.json"] + _Hub.sizes["model.safetensors"]
+    assert plan["downloads"][0]["size"] == _Hub.sizes["config.json"] + _Hub.sizes["model.safetensors"]
     assert plan["memory"]["engine_weights"] == 2 * PARAMETERS[0]
     assert (plan["work"]["tasks"], plan["work"]["left_out"]) == (6, None)
     assert _files(tmp_path) == [tmp_path / "tasks.jsonl"]
@@ -319,8 +319,8 @@ def test_an_image_that_is_not_built_and_a_toolchain_that_is_not_here_are_said(tm
     (tmp_path / "tasks.jsonl").write_text(_tasks(8))
     words = ("--model", "a/b", "--dataset", "tasks.jsonl", "--language", "q.yaml", "--json")
     status, out, _ = dry(*words, sandbox="docker")
-    image = json.loads(out)["fetched"][1]
-    assert (status, image["what"], image["size"]) == (0, "image", None)
+    image = json.loads(out)["downloads"][1]
+    assert (status, image["item"], image["size"]) == (0, "image", None)
     assert re.fullmatch(r"agnostics/q:\w+, built upon debian:trixie", image["where"])
     status, out, err = dry(*words)
     assert (status, json.loads(out)["sandbox"]) == (3, "bubblewrap")

@@ -1,4 +1,4 @@
-"""What is told of two runs side by side."""
+"""The comparison of two runs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from agnostics.evaluate.comparison import comparison_of
+from agnostics.evaluate.comparison import compare_runs
 from agnostics.store import CompletionRecord, Store
 from agnostics.store.database import reading
 from agnostics.types.errors import UsageError
@@ -50,7 +50,7 @@ def test_two_trainings_differ_in_settings_tasks_verdicts_and_steps(opened: Opene
         *[("eval_after", 1, task, verdict) for task, verdict in (("a", WRONG), ("b", ACCEPTED), ("d", WRONG))],
         train={"rate": 2, "clip": 0.2, "kl_coef": 0.1},
     )
-    found = comparison_of(connection, one, other)
+    found = compare_runs(connection, one, other)
     assert found.settings == {"train.rate": (1, 2), "train.kl_coef": (None, 0.1)}
     before, after = found.measures
     assert (before.difference.mean, before.won, before.lost) == (0, (), ())
@@ -61,17 +61,17 @@ def test_two_trainings_differ_in_settings_tasks_verdicts_and_steps(opened: Opene
     assert found.held_out == {0: (0.0, 0.0)}
 
 
-def test_an_evaluation_is_held_against_the_end_of_a_training(opened: Opened) -> None:
+def test_an_evaluation_is_compared_with_the_end_of_a_training(opened: Opened) -> None:
     make, connection = opened
     training = make(("eval_before", 0, "a", WRONG), ("train", 1, "t", WRONG), ("eval_after", 1, "a", ACCEPTED))
     evaluation = make(("eval", 0, "a", WRONG), ("eval", 0, "a", ACCEPTED), kind="eval")
-    (measure,) = comparison_of(connection, evaluation, training).measures
+    (measure,) = compare_runs(connection, evaluation, training).measures
     assert (measure.difference.run, measure.difference.mean, measure.difference.tasks) == (training, 0.5, 1)
     assert (measure.won, measure.lost) == ((), ())
 
 
-def test_runs_that_have_nothing_in_common_are_refused_in_one_line(opened: Opened) -> None:
+def test_runs_without_common_tasks_or_steps_are_an_error_in_one_line(opened: Opened) -> None:
     make, connection = opened
     one, other = make(("train", 1, "t", WRONG)), make(("eval", 0, "a", WRONG), kind="eval")
-    with pytest.raises(UsageError, match=r"^runs \S+ and \S+ share no task that both were measured on, and no train"):
-        comparison_of(connection, one, other)
+    with pytest.raises(UsageError, match=r"^runs \S+ and \S+ share no evaluated task and no train"):
+        compare_runs(connection, one, other)

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from agnostics import cli
-from agnostics.task_prep.decontamination import Benchmark, Document, Match, judged
-from agnostics.task_prep.loaders import problems_in
+from agnostics.task_prep.decontamination import BenchmarkIndex, ContaminationMatch, TaskDocument, find_matches
+from agnostics.task_prep.loaders import load_problems
 from agnostics.task_prep.minhash import SimilarityIndex, jaccard, shingles
 from agnostics.task_prep.ngrams import NgramIndex, ngrams
 from agnostics.types.errors import UsageError
@@ -55,13 +55,15 @@ def test_a_long_text_is_compared_by_words_with_benchmarks_of_any_length() -> Non
 
 
 def test_every_match_names_the_benchmark_the_task_and_the_test() -> None:
-    benchmarks = [Benchmark("one", [Document("x", "nothing of the kind"), Document("y", PRIMES)], 0.5)]
-    (clean, none), (dirty, found) = judged([Document("a", "Sort some words."), Document("b", PRIMES)], benchmarks)
+    benchmarks = [BenchmarkIndex("one", [TaskDocument("x", "nothing of the kind"), TaskDocument("y", PRIMES)], 0.5)]
+    (clean, none), (dirty, found) = find_matches(
+        [TaskDocument("a", "Sort some words."), TaskDocument("b", PRIMES)], benchmarks
+    )
     assert (clean.id, none, dirty.id) == ("a", [], "b")
     first = "write a function that counts the prime numbers"
     assert found == [
-        Match("b", "one", "y", "8-gram", shared=first),
-        Match("b", "one", "y", "minhash", similarity=1.0),
+        ContaminationMatch("b", "one", "y", "8-gram", shared=first),
+        ContaminationMatch("b", "one", "y", "minhash", similarity=1.0),
     ]
 
 
@@ -73,31 +75,31 @@ real = pytest.mark.skipif(not (DATA / "mbpp").is_dir(), reason="MBPP is not besi
 @real
 def test_problems_are_read_in_every_format_they_come_in(tmp_path: Path) -> None:
     files = ("mbpp/mbpp.jsonl", "mbpp/sanitized-mbpp.427.json", "humaneval/HumanEval.jsonl.gz")
-    mbpp, sanitized, humaneval = (problems_in(DATA / name) or [] for name in files)
+    mbpp, sanitized, humaneval = (load_problems(DATA / name) or [] for name in files)
     assert [len(found) for found in (mbpp, sanitized, humaneval)] == [974, 427, 164]
     assert all(problem.entry for problem in (*mbpp, *sanitized, *humaneval))
-    exercism = problems_in(DATA / "exercism" / "canonical_cases.jsonl") or []
+    exercism = load_problems(DATA / "exercism" / "canonical_cases.jsonl") or []
     assert sum(len(problem.records) for problem in exercism) > 2000
     case = {"property": "add", "input": {"a": 1, "b": [2]}, "expected": 3}
     refused = {**case, "expected": {"error": "no"}}
     nested: dict[str, Any] = {"exercise": "sums", "cases": [{"description": "group", "cases": [case, refused]}]}
     (tmp_path / "canonical-data.json").write_text(json.dumps(nested, indent=2))
-    (problem,) = problems_in(tmp_path / "canonical-data.json") or []
+    (problem,) = load_problems(tmp_path / "canonical-data.json") or []
     assert (problem.id, problem.cases) == ("exercism/sums/add", "assert add(a=1, b=[2]) == 3")
 
 
 @real
 def test_mbpp_and_its_sanitized_version_overlap_and_humaneval_hardly_does() -> None:
-    def documents(name: str) -> list[Document]:
-        return [Document(problem.id, problem.description) for problem in problems_in(DATA / name) or []]
+    def documents(name: str) -> list[TaskDocument]:
+        return [TaskDocument(problem.id, problem.description) for problem in load_problems(DATA / name) or []]
 
     mbpp = documents("mbpp/mbpp.jsonl")
-    sanitized = judged(documents("mbpp/sanitized-mbpp.427.json"), [Benchmark("mbpp", mbpp, 0.5)])
+    sanitized = find_matches(documents("mbpp/sanitized-mbpp.427.json"), [BenchmarkIndex("mbpp", mbpp, 0.5)])
     found = [matches for _, matches in sanitized if matches]
     same = [any(match.task == match.match for match in matches) for matches in found]
     assert (len(found), sum(same)) == (370, 348)  # the others were written anew, or are closest to another problem
-    humaneval = Benchmark("humaneval", documents("humaneval/HumanEval.jsonl.gz"), 0.5)
-    hits = [match for _, matches in judged(mbpp, [humaneval]) for match in matches]
+    humaneval = BenchmarkIndex("humaneval", documents("humaneval/HumanEval.jsonl.gz"), 0.5)
+    hits = [match for _, matches in find_matches(mbpp, [humaneval]) for match in matches]
     assert [(hit.task, hit.match, hit.shared) for hit in hits] == [
         ("mbpp/12", "HumanEval/145", "in ascending order according to the sum of")
     ]
@@ -160,12 +162,12 @@ def test_a_malformed_file_of_problems_is_one_line(tmp_path: Path, content: bytes
     path = tmp_path / "mbpp.json"
     path.write_bytes(content)
     with pytest.raises(UsageError, match=r"mbpp\.json: "):
-        problems_in(path)
+        load_problems(path)
     for lines in ('{"exercise": "a", "cases": ["b"]}', '{"exercise": 1, "property": 2, "input": 3, "expected": 4}\n5'):
         path.write_text(lines)
         with pytest.raises(UsageError, match=r"mbpp\.json: "):
-            problems_in(path)
+            load_problems(path)
     broken = tmp_path / "mbpp.jsonl.gz"
     broken.write_bytes(gzip.compress(content)[:-9])
     with pytest.raises(UsageError, match="not readable"):
-        problems_in(broken)
+        load_problems(broken)

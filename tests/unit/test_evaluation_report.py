@@ -1,4 +1,4 @@
-"""What an evaluation came to, from what either database holds of it."""
+"""Reports of evaluations, from either database."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from agnostics.evaluate.report import Evaluation, compared, evaluation_of
+from agnostics.evaluate.report import EvaluationReport, compare_evaluations, evaluation_report
 from agnostics.store import CompletionRecord, Store
 from agnostics.store.database import reading
 from agnostics.store.queries.evaluations import programs_by_task, stored_samples
@@ -28,7 +28,7 @@ def _evaluation(url: str, lua: Language, records: list[CompletionRecord], ks: tu
             for one in records:
                 recorder.completion(one)
         with reading(store.engine) as connection:
-            return evaluation_of(connection, run, ks, **options)
+            return evaluation_report(connection, run, ks, **options)
 
 
 def _record(make: Make, verdict: Verdict, task: str, sample: int, *said: str, **task_fields: Any) -> CompletionRecord:
@@ -45,7 +45,7 @@ def test_rates_tables_and_votes_are_as_computed_by_hand(database: str, lua: Lang
     records = [_record(record, verdict, "a", n, said, **easy) for n, (verdict, said) in enumerate(verdicts)]
     verdicts = [(ACCEPTED, "2"), (ACCEPTED, " 2"), (CRASH, "9")]
     records += [_record(record, verdict, "b", n, said, tags=("sums",)) for n, (verdict, said) in enumerate(verdicts)]
-    found: Evaluation = _evaluation(database, lua, records, (3,), vote=True)
+    found: EvaluationReport = _evaluation(database, lua, records, (3,), vote=True)
     rates = {name: rate.rate for name, rate in found.rates.items()}
     assert rates == pytest.approx(
         {"pass@1": 1 / 2, "pass@3": 1.0, "majority@3": 1 / 2, "short-3@3": 1 / 2, "best@3": 1.0}
@@ -66,7 +66,7 @@ def test_what_ran_on_tests_that_the_model_wrote_decides_best_at_k_and_nothing_el
     wrong, right = _record(record, WRONG, "a", 0, "2", "3"), _record(record, ACCEPTED, "a", 1, "2", "2")
     shown = (TestResult(ACCEPTED, stdout="2"), TestResult(WRONG, stdout="3"))
     records = [replace(wrong, verification=replace(wrong.verification, tests=shown)), right]
-    plain: Evaluation = _evaluation(database, lua, records, (2,), vote=True)
+    plain: EvaluationReport = _evaluation(database, lua, records, (2,), vote=True)
     again = [
         replace(
             one,
@@ -78,7 +78,7 @@ def test_what_ran_on_tests_that_the_model_wrote_decides_best_at_k_and_nothing_el
     for passed, one in enumerate(again):
         verification = replace(one.verification, tests=(TestResult(ACCEPTED),) * passed)
         again[passed] = replace(one, verification=verification)
-    examined: Evaluation = _evaluation(database, lua, [*records, *again], (2,), vote=True)
+    examined: EvaluationReport = _evaluation(database, lua, [*records, *again], (2,), vote=True)
     assert (plain.rates["best@2"].rate, examined.rates["best@2"].rate) == (0.0, 1.0)
     assert {**plain.as_dict(), "rates": 0, "run": 0} == {**examined.as_dict(), "rates": 0, "run": 0}
     assert plain.rates["pass@2"] == examined.rates["pass@2"]
@@ -109,16 +109,16 @@ def test_two_evaluations_differ_task_by_task_where_they_share_tasks(database: st
     after = [_record(record, ACCEPTED, task, 0, "") for task in "bcde"]
     first, second = (_evaluation(database, lua, records, (1,)) for records in (before, after))
     assert (first.pass_at_1.low, first.pass_at_1.high) == wilson_interval(0, 4)
-    found = compared(second, first)
+    found = compare_evaluations(second, first)
     assert (found.mean, found.low, found.high, found.p, found.tasks) == (1.0, 1.0, 1.0, 2 / 8, 3)
     stranger = _evaluation(database, lua, [_record(record, WRONG, "z", 0, "")], (1,))
     with pytest.raises(UsageError, match="share no task"):
-        compared(stranger, first)
+        compare_evaluations(stranger, first)
 
 
 def test_more_programs_than_there_are_is_one_clear_line(tmp_path: Any, lua: Language, record: Make) -> None:
     url = str(tmp_path / "results.db")
-    with pytest.raises(UsageError, match="pass@2 needs 2 judged programs for a task, and no task has as many"):
+    with pytest.raises(UsageError, match="pass@2 needs 2 verified programs for a task, and no task has as many"):
         _evaluation(url, lua, [_record(record, WRONG, "a", 0, "")], (2,))
-    with pytest.raises(UsageError, match="holds no judged program"):
+    with pytest.raises(UsageError, match="holds no verified program"):
         _evaluation(url, lua, [_record(record, OURS, "a", 0, "")], (1,))

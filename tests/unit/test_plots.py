@@ -1,4 +1,4 @@
-"""The curves of runs: what is drawn is what was stored, and any name can be drawn."""
+"""The curves of runs: plots show the stored metrics, and any name can be plotted."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from agnostics.analysis.curves import Measured, curves_of, smoothed
-from agnostics.analysis.plots import draw
+from agnostics.analysis.curves import run_curves, smooth
+from agnostics.analysis.plots import plot_runs
+from agnostics.analysis.rates import RateEstimate
 from agnostics.store import CompletionRecord, Store
 from agnostics.store.database import reading
 from agnostics.types.errors import AgnosticsError, UsageError
@@ -55,36 +56,36 @@ def _fill(store: Store, run: str, record: Make, steps: int) -> None:
                     recorder.completion(record(verdict, step=step, phase=phase, task=task))
 
 
-def test_series_are_what_was_stored(store: Store, lua: Language, record: Make, connection: Connection) -> None:
+def test_curves_are_the_stored_metrics(store: Store, lua: Language, record: Make, connection: Connection) -> None:
     run = _start(store, lua)
     _fill(store, run, record, 4)
-    curves = curves_of(connection, run)
+    curves = run_curves(connection, run)
     assert curves.run.run == run
     assert curves.pass_rate == {step: step / (step + 1) for step in range(1, 5)}
     assert curves.reward == {1: -0.5, 2: -1.0, 3: -1.5, 4: -2.0}
-    assert curves.length == {1: 11.0, 2: 12.0, 3: 13.0, 4: 14.0}
-    assert list(curves.shares) == [ACCEPTED, WRONG, OURS]
-    assert curves.shares[ACCEPTED] == {step: step / (step + 2) for step in range(1, 5)}
+    assert curves.completion_length == {1: 11.0, 2: 12.0, 3: 13.0, 4: 14.0}
+    assert list(curves.verdict_fractions) == [ACCEPTED, WRONG, OURS]
+    assert curves.verdict_fractions[ACCEPTED] == {step: step / (step + 2) for step in range(1, 5)}
     low, high = bootstrap_interval([0.5, 1.0], seed=5)
-    assert curves.held_out == {0: Measured(0.75, low, high), 3: Measured(0.75, low, high)}
+    assert curves.held_out == dict.fromkeys((0, 3), RateEstimate(0.75, low, high, 2))
 
 
 def test_smoothing_keeps_steps_and_takes_the_mean_around_each() -> None:
     series = {step: float(step % 2) for step in range(3, 11)}
-    mean = smoothed(series)
+    mean = smooth(series)
     assert list(mean) == list(series)
     assert (mean[3], mean[6], mean[10]) == (pytest.approx(2 / 3), pytest.approx(0.4), pytest.approx(1 / 3))
-    assert smoothed({7: 0.5}) == {7: 0.5}
+    assert smooth({7: 0.5}) == {7: 0.5}
 
 
 def test_a_run_without_a_training_step_is_one_clear_line(store: Store, lua: Language, connection: Connection) -> None:
     run = _start(store, lua)
     with pytest.raises(UsageError, match=f"run {run} has no training step to draw"):
-        curves_of(connection, run)
+        run_curves(connection, run)
 
 
 def _draw(connection: Connection, runs: Sequence[str], folder: Path) -> dict[str, Path]:
-    paths = draw([curves_of(connection, run) for run in runs], folder, ["png", "svg"])
+    paths = plot_runs([run_curves(connection, run) for run in runs], folder, ["png", "svg"])
     assert sorted(paths) == sorted(folder.iterdir())
     return {path.name: path for path in paths}
 
@@ -132,4 +133,4 @@ def test_a_folder_that_cannot_be_written_is_named(
     _fill(store, run, record, 1)
     (tmp_path / "file").touch()
     with pytest.raises(AgnosticsError, match=r"/file/plots: Not a directory; name another folder with --out"):
-        draw([curves_of(connection, run)], tmp_path / "file" / "plots", ["png"])
+        plot_runs([run_curves(connection, run)], tmp_path / "file" / "plots", ["png"])

@@ -1,4 +1,4 @@
-"""The figures that runs are judged by."""
+"""pass@k, confidence intervals and significance tests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_pass_at_k_of_many_samples_is_exact() -> None:
 
 
 @pytest.mark.parametrize(("n", "c", "k"), [(4, 5, 1), (4, -1, 1), (4, 1, 0), (4, 1, 5), (0, 0, 1)])
-def test_pass_at_k_refuses_what_cannot_be(n: int, c: int, k: int) -> None:
+def test_pass_at_k_raises_for_impossible_counts(n: int, c: int, k: int) -> None:
     with pytest.raises(ValueError, match="pass@k"):
         pass_at_k(n, c, k)
 
@@ -52,13 +52,13 @@ def test_the_bootstrap_interval_is_near_the_normal_one_for_many_tasks() -> None:
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30), st.integers(0, 3))
-def test_the_bootstrap_interval_lies_within_the_figures_and_repeats(rates: list[float], seed: int) -> None:
+def test_the_bootstrap_interval_lies_within_the_rates_and_is_deterministic(rates: list[float], seed: int) -> None:
     low, high = bootstrap_interval(rates, seed=seed, resamples=50)
     assert min(rates) - 1e-12 <= low <= high <= max(rates) + 1e-12
     assert (low, high) == bootstrap_interval(rates, seed=seed, resamples=50)
 
 
-def test_an_interval_of_nothing_is_refused() -> None:
+def test_an_interval_without_tasks_is_an_error() -> None:
     with pytest.raises(ValueError, match="at least one task"):
         bootstrap_interval([])
 
@@ -77,6 +77,6 @@ def test_the_sign_flip_test_of_many_tasks_is_near_the_normal_one() -> None:
     assert sign_flip_p_value(differences, seed=1) == sign_flip_p_value(differences, seed=1)
 
 
-def test_a_test_of_nothing_is_refused() -> None:
+def test_a_test_without_tasks_is_an_error() -> None:
     with pytest.raises(ValueError, match="at least one task"):
         sign_flip_p_value([])

@@ -1,4 +1,4 @@
-"""Plots of runs as files: one set that compares them, one for each run by itself, and bars for evaluations."""
+"""Plots of runs as files: figures that compare runs, figures of each run, and bar charts of rates."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from agnostics.analysis.curves import Curves, Measured, Series, smoothed
-from agnostics.analysis.themes import THEMES, Profile
-from agnostics.evaluate.report import Evaluation
+from agnostics.analysis.curves import RunCurves, Series, smooth
+from agnostics.analysis.rates import RateEstimate
+from agnostics.analysis.themes import THEMES, ThemeProfile
+from agnostics.store.queries.runs import RunSummary
 from agnostics.types.errors import AgnosticsError
 from agnostics.types.verification import Verdict
 
-# The colours of Okabe and Ito, which colour-blind people tell apart.
+# The palette of Okabe and Ito, which is safe for colour-blind readers.
 _BLUE, _VERMILION, _GREEN, _PURPLE, _ORANGE = "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00"
 _SKY, _YELLOW, _GREY, _BLACK = "#56b4e9", "#f0e442", "#b0b0b0", "#333333"
-_RUNS = (_BLUE, _VERMILION, _GREEN, _PURPLE, _ORANGE, _SKY, _BLACK)
-_VERDICTS = {
+_COLOURS = (_BLUE, _VERMILION, _GREEN, _PURPLE, _ORANGE, _SKY, _BLACK)
+_VERDICT_COLOURS = {
     Verdict.ACCEPTED: _GREEN,
     Verdict.WRONG_ANSWER: _ORANGE,
     Verdict.RUNTIME_ERROR: _PURPLE,
@@ -50,14 +51,18 @@ _STYLE: dict[Any, Any] = {
     "svg.hashsalt": "agnostics",  # the same plot is the same file
     "text.parse_math": False,  # a dollar in a name is a dollar
 }
-_LONGEST_NAME = 40
-_STEPS = "pale: each step; strong: the mean of the steps around it"
+_MAX_NAME_CHARS = 40
+_LINES = "pale: each step; strong: moving average"
 
 
-def draw(runs: Sequence[Curves], folder: Path, formats: Iterable[str]) -> list[Path]:
-    """Draw `runs` into files of each of the `formats` (png, svg) in `folder`, which is made; their paths.
+Rates = Mapping[str, RateEstimate]
+"""The rates of an evaluation by name: pass@k and selections among k."""
 
-    Raises AgnosticsError where they cannot be written.
+
+def plot_runs(runs: Sequence[RunCurves], folder: Path, formats: Iterable[str]) -> list[Path]:
+    """Plot `runs` into files of each of the `formats` (png, svg) in `folder`, which is created; returns their paths.
+
+    Raises AgnosticsError if they cannot be written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -68,90 +73,97 @@ def draw(runs: Sequence[Curves], folder: Path, formats: Iterable[str]) -> list[P
         raise AgnosticsError(f"{reason}; name another folder with --out") from error
 
 
-def draw_rates(evaluations: Sequence[Evaluation], path: Path) -> None:
-    """Draw the rates of `evaluations` side by side, with their intervals, into `path` (.png or .svg).
+def plot_rates(evaluations: Sequence[tuple[RunSummary, Rates]], path: Path) -> None:
+    """Plot the rates of evaluations side by side, with their intervals, into `path` (.png or .svg).
 
-    Raises AgnosticsError where it cannot be written.
+    Raises AgnosticsError if it cannot be written.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with rc_context(_STYLE):
-            list(_save(_rates(evaluations), path.parent, path.stem, [path.suffix[1:]]))
+            list(_save(_rate_bars(evaluations), path.parent, path.stem, [path.suffix[1:]]))
     except OSError as error:
         raise AgnosticsError(f"{path}: {error.strerror}; name another file with --plot") from error
 
 
-def _rates(evaluations: Sequence[Evaluation]) -> Figure:
-    """A bar for each model and measure, its interval upon it."""
-    figure, axes = _blank("Tasks solved", "rate", "with 95 % intervals")
-    names = list(dict.fromkeys(name for evaluation in evaluations for name in evaluation.rates))
+def _rate_bars(evaluations: Sequence[tuple[RunSummary, Rates]]) -> Figure:
+    """A bar for each model and measure, with its interval."""
+    figure, axes = _empty_axes("Tasks solved", "rate", "with 95 % intervals")
+    names = list(dict.fromkeys(name for _, rates in evaluations for name in rates))
     width = 0.8 / len(evaluations)
-    for place, (evaluation, colour) in enumerate(zip(evaluations, cycle(_RUNS), strict=False)):
+    for place, ((run, rates), colour) in enumerate(zip(evaluations, cycle(_COLOURS), strict=False)):
         offset = (place - (len(evaluations) - 1) / 2) * width
-        at = [names.index(name) + offset for name in evaluation.rates]
-        rates = evaluation.rates.values()
-        axes.bar(at, [rate.rate for rate in rates], width * 0.9, color=colour, alpha=0.6, label=_label(evaluation))
-        axes.vlines(at, [rate.low for rate in rates], [rate.high for rate in rates], color=_BLACK, linewidth=1.0)
+        at = [names.index(name) + offset for name in rates]
+        heights, low, high = _columns(rates.values())
+        axes.bar(at, heights, width * 0.9, color=colour, alpha=0.6, label=_label(run))
+        axes.vlines(at, low, high, color=_BLACK, linewidth=1.0)
     axes.set_xticks(range(len(names)), names)
     axes.set(xlabel=None, ylim=(0, 1))
     return _finished(figure, axes)
 
 
-def _figures(runs: Sequence[Curves]) -> Iterator[tuple[str, Figure]]:
-    """Every figure, with the name of its file."""
-    yield "batch-pass-at-1", _compared(runs, "Batch pass@1 in training", "pass@1", lambda run: run.pass_rate)
+def _figures(runs: Sequence[RunCurves]) -> Iterator[tuple[str, Figure]]:
+    """Every figure with the name of its file."""
+    yield "batch-pass-at-1", _run_lines(runs, "Batch pass@1 in training", "pass@1", lambda run: run.pass_rate)
     if any(run.held_out for run in runs):
         yield "held-out-pass-at-1", _held_out(runs)
-    yield "reward", _compared(runs, "Reward in training", "reward of an answer, mean", lambda run: run.reward)
-    yield "length", _compared(runs, "Length of answers in training", "length in tokens, mean", lambda run: run.length)
+    yield "reward", _run_lines(runs, "Reward in training", "mean reward of a completion", lambda run: run.reward)
+    title, unit = "Completion length in training", "mean length in tokens"
+    yield "length", _run_lines(runs, title, unit, lambda run: run.completion_length)
     for run in runs:
-        yield f"pass-at-1-{run.run.run}", _both(run)
-        yield f"verdicts-{run.run.run}", _verdicts(run)
+        yield f"pass-at-1-{run.run.run}", _training_and_held_out(run)
+        yield f"verdicts-{run.run.run}", _verdict_stack(run)
 
 
-def _compared(runs: Sequence[Curves], title: str, unit: str, series: Callable[[Curves], Series]) -> Figure:
-    """A curve for each run; of the pass rate, figures 5 and 8 of the paper, of the reward its figure 7."""
-    figure, axes = _blank(title, unit, _STEPS)
-    for run, colour in zip(runs, cycle(_RUNS), strict=False):
-        _plot_steps(axes, series(run), colour, _label(run))
+def _run_lines(runs: Sequence[RunCurves], title: str, unit: str, series: Callable[[RunCurves], Series]) -> Figure:
+    """A curve for each run; figures 5 and 8 of the paper for the pass rate, figure 7 for the reward."""
+    figure, axes = _empty_axes(title, unit, _LINES)
+    for run, colour in zip(runs, cycle(_COLOURS), strict=False):
+        _plot_steps(axes, series(run), colour, _label(run.run))
     return _finished(figure, axes)
 
 
-def _held_out(runs: Sequence[Curves]) -> Figure:
+def _held_out(runs: Sequence[RunCurves]) -> Figure:
     """Held-out pass@1 of each run: figure 9 of the paper."""
-    figure, axes = _blank("Held-out pass@1", "pass@1", "with 95 % intervals, by resampling tasks")
-    for run, colour in zip(runs, cycle(_RUNS), strict=False):
-        _plot_measured(axes, run.held_out, colour, _label(run))
+    figure, axes = _empty_axes("Held-out pass@1", "pass@1", "with 95 % intervals from resampling tasks")
+    for run, colour in zip(runs, cycle(_COLOURS), strict=False):
+        _plot_estimates(axes, run.held_out, colour, _label(run.run))
     return _finished(figure, axes)
 
 
-def _both(run: Curves) -> Figure:
-    """What one run solved in training and of held-out tasks: figures 10 to 14 of the paper."""
-    figure, axes = _blank("pass@1 in training and on held-out tasks", "pass@1", _label(run))
-    _plot_steps(axes, run.pass_rate, _BLUE, f"batch pass@1 in training ({_STEPS})")
-    _plot_measured(axes, run.held_out, _VERMILION, "held-out pass@1, with 95 % intervals")
+def _training_and_held_out(run: RunCurves) -> Figure:
+    """pass@1 of one run in training and on held-out tasks: figures 10 to 14 of the paper."""
+    figure, axes = _empty_axes("pass@1 in training and on held-out tasks", "pass@1", _label(run.run))
+    _plot_steps(axes, run.pass_rate, _BLUE, f"batch pass@1 in training ({_LINES})")
+    _plot_estimates(axes, run.held_out, _VERMILION, "held-out pass@1, with 95 % intervals")
     return _finished(figure, axes)
 
 
-def _verdicts(run: Curves) -> Figure:
-    """The share of each verdict, one on another, from accepted at the bottom."""
-    figure, axes = _blank("Verdicts in training", "share of programs", _label(run))
-    steps = [*next(iter(run.shares.values()))]
+def _verdict_stack(run: RunCurves) -> Figure:
+    """The fraction of each verdict as a stacked area, from accepted at the bottom."""
+    figure, axes = _empty_axes("Verdicts in training", "fraction of programs", _label(run.run))
+    steps = [*next(iter(run.verdict_fractions.values()))]
     edges = [steps[0] - 0.5, *steps, steps[-1] + 0.5]
-    shares = [[*smoothed(series).values()] for series in run.shares.values()]
-    layers = [[values[0], *values, values[-1]] for values in shares]
-    names = [verdict.replace("_", " ") for verdict in run.shares]
-    axes.stackplot(edges, layers, labels=names, colors=[_VERDICTS[verdict] for verdict in run.shares], linewidth=0)
+    fractions = [[*smooth(series).values()] for series in run.verdict_fractions.values()]
+    layers = [[values[0], *values, values[-1]] for values in fractions]
+    names = [verdict.replace("_", " ") for verdict in run.verdict_fractions]
+    axes.stackplot(
+        edges,
+        layers,
+        labels=names,
+        colors=[_VERDICT_COLOURS[verdict] for verdict in run.verdict_fractions],
+        linewidth=0,
+    )
     axes.set(xlim=(edges[0], edges[-1]), ylim=(0, 1))
     axes.grid(False)
     figure.legend(loc="outside right upper", reverse=True)
     return figure
 
 
-def draw_radar(profiles: Sequence[Profile], folder: Path, formats: Iterable[str]) -> list[Path]:
-    """Draw the themes of `profiles` side by side, into `themes.FORMAT` in `folder`, which is made; the paths.
+def plot_themes(profiles: Sequence[ThemeProfile], folder: Path, formats: Iterable[str]) -> list[Path]:
+    """Plot the themes of `profiles` side by side into `themes.FORMAT` in `folder`, which is created; returns the paths.
 
-    Figures 6 and 15 to 19 of the paper. Raises AgnosticsError where they cannot be written.
+    Figures 6 and 15 to 19 of the paper. Raises AgnosticsError if they cannot be written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -162,17 +174,17 @@ def draw_radar(profiles: Sequence[Profile], folder: Path, formats: Iterable[str]
         raise AgnosticsError(f"{reason}; name another folder with --out") from error
 
 
-def _radar(profiles: Sequence[Profile]) -> Figure:
+def _radar(profiles: Sequence[ThemeProfile]) -> Figure:
     """A spoke for each theme, clockwise from the top, and a closed line for each profile."""
     figure = Figure(figsize=(8.0, 7.2))
     axes: Any = figure.add_subplot(projection="polar")
     axes.set_theta_zero_location("N")
     axes.set_theta_direction(-1)
     angles = [2 * math.pi * place / len(THEMES) for place in range(len(THEMES) + 1)]
-    for profile, colour in zip(profiles, cycle(_RUNS), strict=False):
-        shares = profile.shares
-        axes.plot(angles, [*shares, shares[0]], color=colour, label=f"{_plain(profile.name)} ({len(profile.found)})")
-        axes.fill(angles, [*shares, shares[0]], color=colour, alpha=0.12)
+    for profile, colour in zip(profiles, cycle(_COLOURS), strict=False):
+        values = [*profile.fractions, profile.fractions[0]]
+        axes.plot(angles, values, color=colour, label=f"{_printable(profile.name)} ({len(profile.labels)})")
+        axes.fill(angles, values, color=colour, alpha=0.12)
     axes.set_xticks(angles[:-1], [fill(theme.name, 18) for theme in THEMES])
     for angle, name in zip(angles, axes.get_xticklabels(), strict=False):
         name.set_horizontalalignment("center" if abs(math.sin(angle)) < 0.1 else "left" if angle < math.pi else "right")
@@ -182,30 +194,36 @@ def _radar(profiles: Sequence[Profile]) -> Figure:
     axes.set_ylim(bottom=0.0)
     axes.tick_params(axis="y", labelcolor="grey")
     axes.set_rlabel_position(-180.0 / len(THEMES))
-    axes.set_title("Themes of mistakes in faulty programs", fontweight="bold", pad=28)
+    axes.set_title("Themes of mistakes in failed programs", fontweight="bold", pad=28)
     figure.legend(loc="outside lower center")
     return figure
 
 
 def _plot_steps(axes: Axes, series: Series, colour: str, label: str) -> None:
-    """Every step, pale, and over it the mean of the steps around it."""
+    """Every step in a pale colour, and the moving average over it."""
     axes.plot([*series], [*series.values()], color=colour, alpha=0.25, linewidth=0.8, zorder=1.5)
-    mean = smoothed(series)
+    mean = smooth(series)
     axes.plot([*mean], [*mean.values()], color=colour, label=label)
 
 
-def _plot_measured(axes: Axes, measured: Mapping[int, Measured], colour: str, label: str) -> None:
-    """A point for each measurement, with its interval."""
-    if not measured:
+def _plot_estimates(axes: Axes, estimates: Mapping[int, RateEstimate], colour: str, label: str) -> None:
+    """A point for each estimate, with its interval."""
+    if not estimates:
         return
-    steps, found = [*measured], measured.values()
-    rates, low, high = ([getattr(one, name) for one in found] for name in ("pass_at_1", "low", "high"))
+    steps = [*estimates]
+    rates, low, high = _columns(estimates.values())
     axes.fill_between(steps, low, high, color=colour, alpha=0.12, linewidth=0)
     axes.vlines(steps, low, high, color=colour, linewidth=1.0)
     axes.plot(steps, rates, color=colour, marker="o", markersize=4, label=label)
 
 
-def _blank(title: str, unit: str, subtitle: str) -> tuple[Figure, Axes]:
+def _columns(estimates: Iterable[RateEstimate]) -> tuple[list[float], list[float], list[float]]:
+    """The rates, and the low and the high ends of their intervals."""
+    rows = [(estimate.rate, estimate.low, estimate.high) for estimate in estimates]
+    return [row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows]
+
+
+def _empty_axes(title: str, unit: str, subtitle: str) -> tuple[Figure, Axes]:
     figure = Figure()
     axes = figure.subplots()
     axes.set_title(title, loc="left", fontweight="bold", pad=24)
@@ -216,7 +234,7 @@ def _blank(title: str, unit: str, subtitle: str) -> tuple[Figure, Axes]:
 
 
 def _finished(figure: Figure, axes: Axes) -> Figure:
-    """The figure with zero in sight and the legend beside the curves."""
+    """The figure with zero in view and a legend below the axes."""
     if axes.dataLim.y0 >= 0.0:
         axes.set_ylim(bottom=0.0)
     curves = len(axes.get_legend_handles_labels()[1])
@@ -233,14 +251,13 @@ def _save(figure: Figure, folder: Path, name: str, formats: Iterable[str]) -> It
         yield path
 
 
-def _label(run: Curves | Evaluation) -> str:
+def _label(run: RunSummary) -> str:
     """Language, model and id of a run."""
-    model = PurePath(run.run.model).name
-    if len(model) > _LONGEST_NAME:
-        model = f"{model[: _LONGEST_NAME // 2]}…{model[-_LONGEST_NAME // 2 :]}"
-    text = f"{run.run.language} · {model} · {run.run.run}"
-    return _plain(text)
+    model = PurePath(run.model).name
+    if len(model) > _MAX_NAME_CHARS:
+        model = f"{model[: _MAX_NAME_CHARS // 2]}…{model[-_MAX_NAME_CHARS // 2 :]}"
+    return _printable(f"{run.language} · {model} · {run.run}")
 
 
-def _plain(text: str) -> str:
+def _printable(text: str) -> str:
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

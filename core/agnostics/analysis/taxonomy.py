@@ -1,8 +1,8 @@
-"""How a model is asked to find the themes of mistakes in a new language: the paper's instructions (Appendix E.1)."""
+"""The prompt for a taxonomy of the mistakes in a new language: the paper's instructions (Appendix E.1)."""
 
 from __future__ import annotations
 
-from agnostics.analysis.advice.brief import Brief
+from agnostics.analysis.advice.prompts import AdvicePrompts
 
 _INPUT = """\
 Input: What follows are multiple failed {language} programs with their:
@@ -41,6 +41,6 @@ bug taxonomies
 all observed failure patterns. Supply a short explanation for each theme in your taxonomy."""
 
 
-def question(brief: Brief) -> str:
-    """What a model is asked about the programs of `brief`, as many as fit into one question."""
-    return brief.framed(_INPUT, brief.batches[0], _TASK)
+def taxonomy_prompt(prompts: AdvicePrompts) -> str:
+    """The prompt with the first batch of programs of `prompts`: as many as fit."""
+    return prompts.render(_INPUT, prompts.batches[0], _TASK)

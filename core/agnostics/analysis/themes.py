@@ -1,4 +1,4 @@
-"""What is wrong with faulty programs, in the seven themes of the paper (Appendix E), as a model reads them."""
+"""Classification of failed programs into the paper's seven themes of mistakes (Appendix E), by a model."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from agnostics.analysis.advice.brief import Brief
-from agnostics.analysis.advice.sentences import without_reasoning
-from agnostics.types.code_extraction import extract_program
+from agnostics.analysis.advice.prompts import AdvicePrompts
+from agnostics.types.code_extraction import extract_program, strip_reasoning
 from agnostics.types.failed_program import FailedProgram
 
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """A kind of mistake, in the paper's words (Appendix E.2)."""
+    """A class of mistakes, in the paper's words (Appendix E.2)."""
 
     name: str
     description: str
@@ -54,7 +53,7 @@ THEMES = (
     ),
 )
 CONTEXT = 8192
-"""Tokens for one program and what was said of it: longer ones are cut."""
+"""Tokens for one program with its message: longer ones are cut."""
 
 _OPENING = (
     "What follows is a faulty {language} program, and what became of it. Which of the themes below apply to it? "
@@ -67,45 +66,48 @@ _TASK = (
 )
 
 
-class _Answer(BaseModel):
+class _Labels(BaseModel):
+    """The JSON object that a completion holds."""
+
     model_config = ConfigDict(strict=True)
 
     themes: list[Annotated[int, Field(ge=1, le=len(THEMES))]] = Field(min_length=1, max_length=len(THEMES))
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
-    """How often each theme was found in the faulty programs of `name`; `unread` answers could not be used."""
+class ThemeProfile:
+    """The frequency of each theme among the failed programs of `name`; `unparsed` completions are left out."""
 
     name: str
-    found: tuple[frozenset[int], ...]
-    """The numbers of the themes of each program, from 0."""
-    unread: int
+    labels: tuple[frozenset[int], ...]
+    """The themes of each program, by their numbers from 0."""
+    unparsed: int
 
     @property
-    def shares(self) -> list[float]:
-        """The share of programs with each theme, among those of which an answer could be used."""
-        return [sum(theme in one for one in self.found) / max(1, len(self.found)) for theme in range(len(THEMES))]
+    def fractions(self) -> list[float]:
+        """The fraction of programs with each theme, among those whose completion was parsed."""
+        counts = (sum(theme in labels for labels in self.labels) for theme in range(len(THEMES)))
+        return [count / max(1, len(self.labels)) for count in counts]
 
 
-def question(language: str, fault: FailedProgram) -> str:
-    """What a model is asked about one program."""
-    brief = Brief(language, "", [fault], CONTEXT)
-    return brief.framed(_OPENING, brief.batches[0], _TASK)
+def theme_prompt(language: str, failed: FailedProgram) -> str:
+    """The prompt to classify one program."""
+    prompts = AdvicePrompts(language, "", [failed], CONTEXT)
+    return prompts.render(_OPENING, prompts.batches[0], _TASK)
 
 
-def themes_in(answer: str) -> frozenset[int] | None:
-    """The themes that an answer names, by their numbers from 0; None where it is not what was asked for."""
-    said = without_reasoning(answer)
+def parse_themes(completion: str) -> frozenset[int] | None:
+    """The themes in a completion, by their numbers from 0; None if it does not hold the JSON object."""
+    text = strip_reasoning(completion)
     try:
-        read = _Answer.model_validate_json(extract_program(said, {"json"}) or said)
+        labels = _Labels.model_validate_json(extract_program(text, {"json"}) or text)
     except ValidationError:
         return None
-    return frozenset(number - 1 for number in read.themes)
+    return frozenset(number - 1 for number in labels.themes)
 
 
-def profile_of(name: str, answers: Sequence[str]) -> Profile:
-    """The profile that `answers`, one for each program, make."""
-    read = [themes_in(answer) for answer in answers]
-    found = tuple(themes for themes in read if themes is not None)
-    return Profile(name, found, len(read) - len(found))
+def theme_profile(name: str, completions: Sequence[str]) -> ThemeProfile:
+    """The profile from `completions`, one per program."""
+    parsed = [parse_themes(completion) for completion in completions]
+    labels = tuple(themes for themes in parsed if themes is not None)
+    return ThemeProfile(name, labels, len(parsed) - len(labels))

@@ -1,4 +1,4 @@
-"""The command `agn`: nouns with a default verb, one file per command, imported when it is used."""
+"""The command `agn`: one module per subcommand, imported when it is used."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ import click
 from agnostics.types.errors import AgnosticsError, unknown_name_error
 
 COMMANDS = {
-    "datasets": "List data sets, show their tasks, make and clean them.",
+    "datasets": "List data sets, show their tasks, reformulate and decontaminate them.",
     "db": "Check and upgrade the results database.",
-    "doctor": "Say what is here, what is missing and how to mend it.",
+    "doctor": "Check this machine and say how to install what is missing.",
     "eval": "Measure pass@k of models, and compare them.",
     "launch": "Run a command as several ranks on the nodes of a cluster.",
-    "languages": "List, show and check languages.",
-    "model": "Make the starter model.",
+    "languages": "List, show, create, build and check languages.",
+    "model": "Train the starter model.",
     "plugins": "List and check plugins.",
-    "results": "Ask the results database.",
-    "run": "Train a model by running what it writes.",
+    "results": "Query the results database.",
+    "run": "Train a model on the verdicts of its programs.",
     "verify": "Verify a stream of programs.",
 }
-"""Our own commands with their one-line help: each is `command` in the module of its name beside this file."""
+"""The built-in commands with their one-line help: each is `command` in the module of its name in this package."""
 
 
 class LazyGroup(click.Group):
-    """A group whose own commands are imported when they are used, so that `agn --help` stays instant."""
+    """A group that imports a built-in command only when it is used, so that `agn --help` is fast."""
 
     _extended = False
 
@@ -55,12 +55,12 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         self.list_commands(ctx)
-        theirs = {name: command.get_short_help_str() for name, command in self.commands.items()}
+        from_plugins = {name: command.get_short_help_str() for name, command in self.commands.items()}
         with formatter.section("Commands"):
-            formatter.write_dl(sorted({**theirs, **COMMANDS}.items()))
+            formatter.write_dl(sorted({**from_plugins, **COMMANDS}.items()))
 
     def _add_plugin_commands(self) -> None:
-        """Let plugins add theirs; one that takes a name of ours changes nothing, for ours are looked up first."""
+        """Add the commands of plugins; built-in commands take precedence over them."""
         from agnostics.plugins.manager import load_plugins
 
         if not self._extended:
@@ -70,7 +70,7 @@ class LazyGroup(click.Group):
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="agnostics", prog_name="agn")
-@click.option("--no-plugins", is_flag=True, help="Load no plugin at all.")
+@click.option("--no-plugins", is_flag=True, help="Load no plugins.")
 def agn(no_plugins: bool) -> None:
     """Teach any language model to program in any language, by running what it writes."""
     if no_plugins:
@@ -78,19 +78,19 @@ def agn(no_plugins: bool) -> None:
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Run `agn` and exit: 0 done, 1 failures found, 2 wrong use, 3 something is missing here, 130 interrupted."""
+    """Run `agn` and exit: 0 success, 1 failure, 2 usage error, 3 missing requirement, 130 interrupted."""
     sys.exit(call(sys.argv[1:] if argv is None else argv))
 
 
-def _drop_output() -> None:
-    """Have what was not written yet go nowhere: Python writes it at its end, and would complain."""
+def _discard_output() -> None:
+    """Redirect stdout to the null device, because Python flushes it at exit and would print an error."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def call(argv: list[str]) -> int:
     """Run one command line and return its exit status; an expected error is one line on stderr.
 
-    It is not named after what it does: loading the command `run` binds that name to its module.
+    The name `run` is taken by the module of the command `run`.
     """
     logging.basicConfig(format="agn: %(message)s", level=logging.WARNING)
     try:
@@ -107,12 +107,12 @@ def call(argv: list[str]) -> int:
         click.echo(f"agn: {error}", err=True)
         return error.exit_code
     except BrokenPipeError:
-        _drop_output()
+        _discard_output()
         return 141
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise
-        _drop_output()
+        _discard_output()
         click.echo(f"agn: {error.filename or 'stdout'}: {error.strerror}", err=True)
         return 1
     return result if isinstance(result, int) else 0

@@ -13,7 +13,7 @@ import click
 from agnostics.cli.output import print_json, print_table
 from agnostics.plugins.manager import load_plugins
 from agnostics.sandbox.doctor import Finding, limit_findings, sandbox_findings, toolchain_findings
-from agnostics.sandbox.modes import AUTO, builtin_backends, candidates
+from agnostics.sandbox.modes import AUTO, candidates
 from agnostics.types.errors import AgnosticsError
 
 
@@ -21,7 +21,7 @@ from agnostics.types.errors import AgnosticsError
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 def command(as_json: bool) -> int:
     """Say what is here, what is missing and how to mend it; exit status 3 if no program can be run safely."""
-    backends = builtin_backends()
+    backends = load_plugins().sandboxes()
     sandboxes = sandbox_findings(backends.values())
     findings = [
         *sandboxes,

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agnostics.cli.libraries import settle_libraries
-from agnostics.cli.output import json_option, stdout_kept
+from agnostics.cli.libraries import configure_libraries
+from agnostics.cli.output import json_option, reserve_stdout
 from agnostics.cli.progress import EvaluationProgress, progress_bar
 from agnostics.types.errors import MissingRequirement, UsageError
 
 if TYPE_CHECKING:
-    from agnostics.evaluate.report import Evaluation
+    from agnostics.evaluate.report import EvaluationReport
     from agnostics.evaluate.settings import EvaluationSettings
     from agnostics.store import Store
 
@@ -61,7 +61,7 @@ def command(
     CONFIG is a TOML file; without one the defaults are the paper's: 20 completions of each task at temperature 0.2,
     without the language's prompt. Everything verified is stored at once: --resume continues an evaluation.
     """
-    settle_libraries()
+    configure_libraries()
     from agnostics.cli.eval_report import show
     from agnostics.store import Store, default_url
 
@@ -155,7 +155,7 @@ def _check(settings: EvaluationSettings, ks: tuple[int, ...], plot: Path | None)
         raise UsageError(f"pass@{max(ks)} needs --samples {max(ks)} or more, not {settings.samples}")
 
 
-def _evaluated(store: Store, settings: EvaluationSettings, ks: tuple[int, ...], run: str | None) -> Evaluation:
+def _evaluated(store: Store, settings: EvaluationSettings, ks: tuple[int, ...], run: str | None) -> EvaluationReport:
     """Evaluate one model, or resume `run`."""
     from agnostics.plugins.manager import load_plugins
 
@@ -163,16 +163,16 @@ def _evaluated(store: Store, settings: EvaluationSettings, ks: tuple[int, ...], 
     try:
         from agnostics.evaluate.run import evaluate
 
-        with stdout_kept(), progress_bar() as bar:
+        with reserve_stdout(), progress_bar() as bar:
             run = evaluate(settings, load_plugins(), store, EvaluationProgress(bar), key, run)
     except ModuleNotFoundError as error:
         raise MissingRequirement(f"{error.name} is not installed; run: pip install 'agnostics[train]'") from error
     return _report(store, run, ks, vote=settings.vote)
 
 
-def _report(store: Store, run: str, ks: tuple[int, ...], *, vote: bool) -> Evaluation:
-    from agnostics.evaluate.report import evaluation_of
+def _report(store: Store, run: str, ks: tuple[int, ...], *, vote: bool) -> EvaluationReport:
+    from agnostics.evaluate.report import evaluation_report
     from agnostics.store.database import reading
 
     with reading(store.engine) as connection:
-        return evaluation_of(connection, run, ks, vote=vote)
+        return evaluation_report(connection, run, ks, vote=vote)

@@ -1,4 +1,4 @@
-"""How evaluations went: a table for each, the comparison with the first, and a chart."""
+"""The output of `agn eval`: a table per evaluation, the comparison with the first one, and a chart."""
 
 from __future__ import annotations
 
@@ -9,30 +9,31 @@ from typing import Any
 
 import click
 
-from agnostics.cli.output import print_json, print_table, words
-from agnostics.evaluate.report import Difference, Evaluation, Rate, compared
+from agnostics.analysis.rates import RateEstimate
+from agnostics.cli.output import console, print_json, print_table
+from agnostics.evaluate.report import EvaluationReport, PairedDifference, compare_evaluations
 
 
-def show(evaluations: Sequence[Evaluation], plot: Path | None, as_json: bool) -> None:
-    """Print every evaluation and how each differs from the first; draw them into `plot` where that is given."""
+def show(evaluations: Sequence[EvaluationReport], plot: Path | None, as_json: bool) -> None:
+    """Print every evaluation and its difference from the first; plot them into the file `plot` if it is given."""
     baseline, *others = evaluations
-    differences = [compared(other, baseline) for other in others]
+    differences = [compare_evaluations(other, baseline) for other in others]
     if as_json:
-        told: dict[str, Any] = {"evaluations": [evaluation.as_dict() for evaluation in evaluations]}
-        print_json({**told, "differences": [asdict(difference) for difference in differences]})
+        reports: dict[str, Any] = {"evaluations": [evaluation.as_dict() for evaluation in evaluations]}
+        print_json({**reports, "differences": [asdict(difference) for difference in differences]})
     else:
         for evaluation in evaluations:
             _print_evaluation(evaluation)
         for difference in differences:
-            click.echo(_described(difference))
+            click.echo(_difference_line(difference))
     if plot:
-        from agnostics.analysis.plots import draw_rates
+        from agnostics.analysis.plots import plot_rates
 
-        draw_rates(evaluations, plot)
-        words.print(f"drawn: {plot}", markup=False)
+        plot_rates([(evaluation.run, evaluation.rates) for evaluation in evaluations], plot)
+        console.print(f"plot: {plot}", markup=False)
 
 
-def _print_evaluation(evaluation: Evaluation) -> None:
+def _print_evaluation(evaluation: EvaluationReport) -> None:
     run = evaluation.run
     click.echo(f"run {run.run}: {run.model} in {run.language} on {run.dataset}, {run.completions} programs")
     _print_rates("measure", evaluation.rates)
@@ -43,20 +44,20 @@ def _print_evaluation(evaluation: Evaluation) -> None:
     total = sum(evaluation.verdicts.values())
     click.echo()
     print_table(
-        ["verdict", "programs", "share"],
+        ["verdict", "programs", "fraction"],
         ([verdict, count, f"{count / total:.3f}"] for verdict, count in evaluation.verdicts.items()),
     )
     click.echo()
 
 
-def _print_rates(title: str, rates: Mapping[str, Rate]) -> None:
+def _print_rates(title: str, rates: Mapping[str, RateEstimate]) -> None:
     rows = (
         [name, f"{rate.rate:.3f}", f"{rate.low:.3f} to {rate.high:.3f}", rate.tasks] for name, rate in rates.items()
     )
     print_table([title, "rate", "95 % interval", "tasks"], rows)
 
 
-def _described(difference: Difference) -> str:
+def _difference_line(difference: PairedDifference) -> str:
     return (
         f"pass@1 of {difference.run} less that of {difference.baseline}: {difference.mean:+.3f} "
         f"(95 %: {difference.low:+.3f} to {difference.high:+.3f}), p = {difference.p:.2g} on {difference.tasks} tasks"

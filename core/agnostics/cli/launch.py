@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agnostics.cli.output import stdout_kept
+from agnostics.cli.output import reserve_stdout
 
 if TYPE_CHECKING:
     from agnostics.train.launch import Stream
@@ -27,7 +27,7 @@ def command(address: str, arguments: tuple[str, ...], ranks: int) -> int:
     from agnostics.train.launch import launch
 
     host = address.removeprefix(RAY_PREFIX)
-    with stdout_kept() as results:
+    with reserve_stdout() as results:
 
         def said(stream: Stream, line: str) -> None:
             (results if stream == "stdout" else sys.stderr).write(line)

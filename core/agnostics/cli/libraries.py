@@ -1,4 +1,4 @@
-"""How torch, transformers and their like are told to behave, before they are imported."""
+"""Environment variables for torch, transformers and their dependencies, set before their import."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ _ENVIRONMENT = {
     "HF_HUB_DISABLE_PROGRESS_BARS": "1",
     "HF_HUB_VERBOSITY": "error",
     "TOKENIZERS_PARALLELISM": "false",
-    # Threads that spin for long take the cores from the programs being verified, and where they sleep at once, a third
-    # of a small model's update goes by in waking them: a thousand turns, some microseconds, and then sleep. With more
-    # threads than cores, GNU's OpenMP keeps to few turns of its own unless the policy is an active one; Intel's, where
-    # it is preloaded, would then spin for ever.
+    # Idle OpenMP threads spin a thousand times, some microseconds, and then sleep. Longer spinning takes cores from the
+    # programs being verified; with no spinning, waking the threads takes a third of a small model's update. With more
+    # threads than cores, GNU's OpenMP honours the count only under the active policy. Intel's, if it is preloaded,
+    # would then spin forever, so its block time is 0.
     "OMP_WAIT_POLICY": "ACTIVE",
     "GOMP_SPINCOUNT": "1000",
     "KMP_BLOCKTIME": "0",
 }
 
 
-def settle_libraries() -> None:
-    """Set what these libraries read from the environment, where it is not set already."""
+def configure_libraries() -> None:
+    """Set the environment variables that are not set already."""
     for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)

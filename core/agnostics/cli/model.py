@@ -1,4 +1,4 @@
-"""`agn model`: make the starter model."""
+"""`agn model`: trains the starter model."""
 
 from __future__ import annotations
 
@@ -8,27 +8,26 @@ from pathlib import Path
 
 import click
 
-from agnostics.cli.libraries import settle_libraries
-from agnostics.cli.output import print_json, words
+from agnostics.cli.libraries import configure_libraries
+from agnostics.cli.output import console, print_json
 from agnostics.types.errors import MissingRequirement, UsageError
 
 
 @click.group()
 def command() -> None:
-    """Make the starter model."""
+    """Train the starter model."""
 
 
 @command.command()
 @click.option("--language", required=True, help="A language's name, or a YAML file.")
-@click.option("--seed", default=0, show_default=True, help="Decides weights, examples and their order.")
-@click.option("--output", type=click.Path(path_type=Path), help="Copy the model to this folder, which must be new.")
+@click.option("--seed", default=0, show_default=True, help="Seed of the weights and of the examples.")
+@click.option("--output", type=click.Path(path_type=Path), help="Copy the model to this new folder.")
 @click.option("--sandbox", default="auto", show_default=True, help="auto, docker, bubblewrap, process or ray://…")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 def bootstrap(language: str, seed: int, output: Path | None, sandbox: str, as_json: bool) -> None:
     """Train a small model from scratch on a language's reference programs.
 
-    Most programs that it is shown are wrong, so that there is something left to learn. A model that is in the cache
-    is not made again.
+    Most of its examples are wrong programs, so that it can still improve. A cached model is not trained again.
     """
     if output and output.exists():
         raise UsageError(f"{output}: already there; name a new folder")
@@ -43,15 +42,15 @@ def bootstrap(language: str, seed: int, output: Path | None, sandbox: str, as_js
 
 
 def starter_model(language: str, seed: int, sandbox: str) -> Path:
-    """The folder of the starter model for a language, made where it is not in the cache."""
+    """The folder of the starter model for a language, which is trained if it is not in the cache."""
     from agnostics.plugins.manager import load_plugins
 
     plugins = load_plugins()
-    found, (dataset, _) = plugins.language(language), plugins.dataset("starter")
-    settle_libraries()
+    resolved, (dataset, _) = plugins.language(language), plugins.dataset("starter")
+    configure_libraries()
     try:
         from agnostics.models.starter.bootstrap import bootstrap
 
-        return bootstrap(found, dataset, seed=seed, sandbox=sandbox, progress=words.print)
+        return bootstrap(resolved, dataset, seed=seed, sandbox=sandbox, progress=console.print)
     except ModuleNotFoundError as error:
         raise MissingRequirement(f"{error.name} is not installed; run: pip install 'agnostics[train]'") from error

@@ -1,4 +1,4 @@
-"""How commands speak: data on stdout (a table for people, JSON for programs), words on stderr."""
+"""Output of commands: data on stdout (a table for people, JSON for programs), messages on stderr."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from rich.text import Text
 
 json_option = click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
 
-words = Console(stderr=True, highlight=False)
-"""Progress and remarks: stderr."""
+console = Console(stderr=True, highlight=False)
+"""The console for progress and messages: stderr."""
 
 
 @contextmanager
-def stdout_kept() -> Iterator[TextIO]:
-    """Stdout, for results; what libraries print on it in the block (Ray prints what it notices) goes to stderr."""
+def reserve_stdout() -> Iterator[TextIO]:
+    """Stdout for results; in the block, prints of libraries such as Ray go to stderr."""
     results = sys.stdout
     with redirect_stdout(sys.stderr):
         yield results
 
 
 def print_json(value: Any) -> None:
-    """One JSON value on one line of stdout."""
+    """Print a JSON value on one line of stdout."""
     click.echo(json.dumps(value, ensure_ascii=False, default=str))
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """A table for people. Cells are shown as they are: markup and control codes in them do nothing."""
+    """Print a table. Markup in cells is not interpreted, and control codes are replaced."""
     table = Table(*columns, box=None, header_style="bold", pad_edge=False)
     for row in rows:
         table.add_row(*(Text(plain(cell)) for cell in row))
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=1000)
-    console.print(table)
+    stdout = Console(highlight=False)
+    if not stdout.is_terminal:
+        stdout = Console(highlight=False, width=1000)
+    stdout.print(table)
 
 
 def plain(cell: Any) -> str:
-    """A value as text that is safe on a terminal: control codes can be seen, and do nothing."""
+    """A value as text for a terminal, with a replacement character for every control code."""
     text = "" if cell is None else str(cell)
     return "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text)

@@ -75,7 +75,7 @@ def _report(config: RunConfig, plugins: PluginManager) -> Report:
     store = parse_url(config.store or default_url()).render_as_string(hide_password=True)
     devices = int(os.environ.get("WORLD_SIZE", "1"))
     made, language = plan(config, plugins, devices), plugins.language(config.language)
-    mode, lack = _sandbox(config, language)
+    mode, lack = _sandbox(config, language, plugins)
     return Report(
         config=config,
         plan=made,
@@ -87,7 +87,7 @@ def _report(config: RunConfig, plugins: PluginManager) -> Report:
     )
 
 
-def _sandbox(config: RunConfig, language: Language) -> tuple[str | None, AgnosticsError | None]:
+def _sandbox(config: RunConfig, language: Language, plugins: PluginManager) -> tuple[str | None, AgnosticsError | None]:
     """The sandbox backend of the run, and what it lacks for programs of `language`. A cluster is not checked."""
     from agnostics.sandbox.modes import AUTO, RAY_PREFIX, choose_backend
     from agnostics.sandbox.toolchain import require_toolchain
@@ -96,7 +96,7 @@ def _sandbox(config: RunConfig, language: Language) -> tuple[str | None, Agnosti
         return config.sandbox, None
     mode = None if config.sandbox == AUTO else config.sandbox
     try:
-        backend = choose_backend(config.sandbox)
+        backend = choose_backend(config.sandbox, plugins.sandboxes())
         mode = backend.name
         if backend.uses_host_toolchains:
             require_toolchain(language)

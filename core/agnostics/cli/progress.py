@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from agnostics.callbacks.callback import RunCallback, RunInfo
-from agnostics.cli.output import words
+from agnostics.cli.output import console
 from agnostics.profiling.spans import Span
 from agnostics.types.rollout import Phase, Rollout
 from agnostics.types.verification import Verdict
@@ -27,7 +27,7 @@ class ConsoleProgress(RunCallback):
 
     def message(self, text: str) -> None:
         """See `RunCallback.message`."""
-        words.print(text, markup=False, soft_wrap=True)
+        console.print(text, markup=False, soft_wrap=True)
 
     def run_started(self, run: RunInfo) -> None:
         """See `RunCallback.run_started`."""
@@ -90,11 +90,11 @@ class EvaluationProgress(ConsoleProgress):
 @contextmanager
 def progress_bar() -> Iterator[Progress | None]:
     """A progress bar; None if stderr is not a terminal."""
-    if not words.is_terminal:
+    if not console.is_terminal:
         yield None
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=words, transient=True) as bar:
+    with Progress(*columns, console=console, transient=True) as bar:
         yield bar
 
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agnostics.cli.libraries import settle_libraries
-from agnostics.cli.output import print_json, stdout_kept, words
+from agnostics.cli.libraries import configure_libraries
+from agnostics.cli.output import console, print_json, reserve_stdout
 from agnostics.cli.plan import show_plan
 from agnostics.cli.progress import TrainingProgress, describe_pass_rate, progress_bar
 from agnostics.types.errors import AgnosticsError, MissingRequirement, UsageError, unknown_name_error
@@ -62,7 +62,7 @@ def command(
             if folder is None:
                 check(settings, plugins)
             train = _import_training("agnostics.train.run").run
-        with stdout_kept(), progress_bar() as bar:
+        with reserve_stdout(), progress_bar() as bar:
             summary: TrainingSummary = train(settings, plugins, TrainingProgress(bar), folder)
     except ReportedByOtherRank as error:
         return error.exit_code
@@ -77,7 +77,7 @@ def _reported_once() -> Iterator[None]:
     if is_main_rank():
         yield
         return
-    words.quiet = True
+    console.quiet = True
     logging.disable()
     try:
         yield
@@ -100,7 +100,7 @@ def _run_folder(resume: str, config: Path | None, settings: RunConfig) -> Path:
 
 def _import_training(module: str) -> Any:
     """A module of the trainer; the libraries below it are configured first."""
-    settle_libraries()
+    configure_libraries()
     try:
         import transformers
 
@@ -114,11 +114,12 @@ def _import_training(module: str) -> Any:
 def _conclude(summary: TrainingSummary, as_json: bool) -> int:
     """Print the run's summary; returns the exit status."""
     if summary.status == "interrupted":
-        words.print(f"interrupted after step {summary.steps}; to resume: agn run --resume {summary.run}", markup=False)
+        resume = f"agn run --resume {summary.run}"
+        console.print(f"interrupted after step {summary.steps}; to resume: {resume}", markup=False)
         return 130
     if as_json:
         print_json(summary.as_dict())
-    elif not words.quiet:
+    elif not console.quiet:
         click.echo(_report(summary))
     return 0
 

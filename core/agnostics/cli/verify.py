@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeAlias
 
 import click
 
-from agnostics.cli.output import stdout_kept
+from agnostics.cli.output import reserve_stdout
 from agnostics.cli.verify_format import Malformed, malformed_line, parse, verified_line
 from agnostics.plugins.manager import load_plugins
 from agnostics.types.errors import AgnosticsError
@@ -35,7 +35,7 @@ def command(file: BinaryIO, sandbox: str, slots: int | None) -> int:
     from agnostics.verify import Verifier
 
     plugins = load_plugins()
-    with stdout_kept() as results, Verifier(sandbox, slots, plugins.languages(), plugins.sandboxes()) as verifier:
+    with reserve_stdout() as results, Verifier(sandbox, slots, plugins.languages(), plugins.sandboxes()) as verifier:
         replies = ReplyWriter(results, IN_FLIGHT_PER_SLOT * verifier.slots)
         with replies:
             for line in file:

@@ -1,4 +1,4 @@
-"""What an evaluation came to, made from what the store holds of it; and whether two differ."""
+"""Reports of evaluations from the results database, and their paired comparison."""
 
 from __future__ import annotations
 
@@ -10,7 +10,16 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from agnostics.evaluate.selection import EXAMPLES, Candidate, Choice, best, choice_at_k, majority, short
+from agnostics.analysis.rates import RateEstimate, mean_rate
+from agnostics.evaluate.selection import (
+    EXAMPLES,
+    Candidate,
+    SelectionRule,
+    best_by_tests,
+    majority_vote,
+    selection_accuracy,
+    short_m,
+)
 from agnostics.store.queries.evaluations import (
     EvaluatedProgram,
     TaskOutcome,
@@ -24,41 +33,35 @@ from agnostics.util.statistics import bootstrap_interval, pass_at_k, sign_flip_p
 
 SHORT = 3
 """The m of short-m@k (section 7.6 of the CWM paper)."""
-_CHOICES: dict[str, Choice] = {"majority@{k}": majority, f"short-{SHORT}@{{k}}": short(SHORT), "best@{k}": best}
+_RULES: dict[str, SelectionRule] = {
+    "majority@{k}": majority_vote,
+    f"short-{SHORT}@{{k}}": short_m(SHORT),
+    "best@{k}": best_by_tests,
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Rate:
-    """A mean over `tasks` tasks, with its 95 % interval."""
-
-    rate: float
-    low: float
-    high: float
-    tasks: int
-
-
-@dataclass(frozen=True, slots=True)
-class Evaluation:
-    """An evaluation. `rates` are pass@k and, where programs voted, the choices among k, by name.
+class EvaluationReport:
+    """The report of an evaluation. `rates` holds pass@k and, with voting, the selections among k, by name.
 
     `by_difficulty` and `by_tag` hold pass@1; a task counts for each of its tags.
     """
 
     run: RunSummary
-    rates: Mapping[str, Rate]
-    by_difficulty: Mapping[str, Rate]
-    by_tag: Mapping[str, Rate]
+    rates: Mapping[str, RateEstimate]
+    by_difficulty: Mapping[str, RateEstimate]
+    by_tag: Mapping[str, RateEstimate]
     verdicts: Mapping[str, int]
     tasks: Mapping[str, float]
     """pass@1 of each task."""
 
     @property
-    def pass_at_1(self) -> Rate:
-        """The share of programs accepted, the mean over tasks."""
+    def pass_at_1(self) -> RateEstimate:
+        """The fraction of accepted programs, as a mean over tasks."""
         return self.rates["pass@1"]
 
     def as_dict(self) -> dict[str, Any]:
-        """The evaluation as JSON, without its tasks."""
+        """The report as JSON, without its tasks."""
         tables = ("rates", "by_difficulty", "by_tag")
         return {
             **{name: getattr(self.run, name) for name in ("run", "model", "language", "dataset", "status")},
@@ -69,9 +72,10 @@ class Evaluation:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
-    """How much higher pass@1 is in `run` than in `baseline`, task by task, with its 95 % interval; `p` is the chance of
-    a difference as large where neither is better.
+class PairedDifference:
+    """pass@1 of `run` less that of `baseline`, as a mean over shared tasks with its 95 % interval.
+
+    `p` is the two-sided p-value of the sign-flip test: the probability of such a difference if neither is better.
     """
 
     run: str
@@ -83,19 +87,19 @@ class Difference:
     tasks: int
 
 
-def evaluation_of(connection: Connection, run: str, ks: Sequence[int], *, vote: bool = False) -> Evaluation:
-    """The evaluation `run` with pass@1, and pass@k for each of `ks`: over the tasks that have as many programs.
+def evaluation_report(connection: Connection, run: str, ks: Sequence[int], *, vote: bool = False) -> EvaluationReport:
+    """The report of the evaluation `run` with pass@1 and pass@k for each of `ks`, over the tasks with k programs.
 
-    Raises UsageError where no program was judged, or where no task has k of them.
+    Raises UsageError if no program was verified, or if no task has k of them.
     """
     line = run_summary(connection, run)
     outcomes = task_outcomes(connection, run)
     if not outcomes:
-        raise UsageError(f"run {run} holds no judged program; agn results show {run} says what it holds")
+        raise UsageError(f"run {run} holds no verified program; agn results show {run} says what it holds")
     rates = {f"pass@{k}": _pass_at(outcomes, k, line.seed) for k in sorted({1, *ks})}
     if vote:
-        rates |= _chosen(connection, run, max(ks, default=1), line.seed)
-    return Evaluation(
+        rates |= _selection_rates(connection, run, max(ks, default=1), line.seed)
+    return EvaluationReport(
         run=line,
         rates=rates,
         by_difficulty=_grouped(((task.difficulty,) if task.difficulty else (), task) for task in outcomes),
@@ -105,18 +109,19 @@ def evaluation_of(connection: Connection, run: str, ks: Sequence[int], *, vote: 
     )
 
 
-def compared(evaluation: Evaluation, baseline: Evaluation) -> Difference:
-    """The paired comparison of two evaluations, on the tasks that they share.
+def compare_evaluations(evaluation: EvaluationReport, baseline: EvaluationReport) -> PairedDifference:
+    """The paired difference of two evaluations on their shared tasks. Raises UsageError if they share none."""
+    return paired_difference(
+        (evaluation.run.run, evaluation.tasks), (baseline.run.run, baseline.tasks), baseline.run.seed
+    )
 
-    Raises UsageError where they share none.
-    """
-    return paired((evaluation.run.run, evaluation.tasks), (baseline.run.run, baseline.tasks), baseline.run.seed)
 
+def paired_difference(
+    run: tuple[str, Mapping[str, float]], baseline: tuple[str, Mapping[str, float]], seed: int
+) -> PairedDifference:
+    """The paired difference of two runs, each given as its id and pass@1 of each task.
 
-def paired(run: tuple[str, Mapping[str, float]], baseline: tuple[str, Mapping[str, float]], seed: int) -> Difference:
-    """The paired comparison of a run with another: both are an id, and pass@1 of each task.
-
-    Raises UsageError where they share no task.
+    Raises UsageError if they share no task.
     """
     (name, tasks), (other, others) = run, baseline
     differences = [tasks[task] - rate for task, rate in others.items() if task in tasks]
@@ -124,24 +129,20 @@ def paired(run: tuple[str, Mapping[str, float]], baseline: tuple[str, Mapping[st
         raise UsageError(f"runs {name} and {other} share no task; compare evaluations on the same data set")
     interval = bootstrap_interval(differences, seed=seed)
     p = sign_flip_p_value(differences, seed=seed)
-    return Difference(name, other, fmean(differences), *interval, p, len(differences))
+    return PairedDifference(name, other, fmean(differences), *interval, p, len(differences))
 
 
-def _pass_at(outcomes: Iterable[TaskOutcome], k: int, seed: int) -> Rate:
+def _pass_at(outcomes: Iterable[TaskOutcome], k: int, seed: int) -> RateEstimate:
     able = [task for task in outcomes if task.programs >= k]
     if not able:
-        raise UsageError(f"pass@{k} needs {k} judged programs for a task, and no task has as many; lower --k")
-    if all(task.programs == 1 for task in able):  # single trials, with no share to resample
+        raise UsageError(f"pass@{k} needs {k} verified programs for a task, and no task has as many; lower --k")
+    if all(task.programs == 1 for task in able):  # single trials, with no rate to resample
         accepted = sum(task.accepted for task in able)
-        return Rate(accepted / len(able), *wilson_interval(accepted, len(able)), len(able))
-    return _mean([pass_at_k(task.programs, task.accepted, k) for task in able], seed)
+        return RateEstimate(accepted / len(able), *wilson_interval(accepted, len(able)), len(able))
+    return mean_rate([pass_at_k(task.programs, task.accepted, k) for task in able], seed)
 
 
-def _mean(values: Sequence[float], seed: int) -> Rate:
-    return Rate(fmean(values), *bootstrap_interval(values, seed=seed), len(values))
-
-
-def _grouped(named: Iterable[tuple[Iterable[str], TaskOutcome]]) -> dict[str, Rate]:
+def _grouped(named: Iterable[tuple[Iterable[str], TaskOutcome]]) -> dict[str, RateEstimate]:
     groups = defaultdict[str, list[TaskOutcome]](list)
     for names, task in named:
         for name in names:
@@ -149,26 +150,27 @@ def _grouped(named: Iterable[tuple[Iterable[str], TaskOutcome]]) -> dict[str, Ra
     return {name: _pass_at(tasks, 1, 0) for name, tasks in sorted(groups.items())}
 
 
-def _chosen(connection: Connection, run: str, k: int, seed: int) -> dict[str, Rate]:
-    """What each way to choose one of `k` programs comes to, over the tasks that have as many."""
-    written = generated_tests_passed(connection, run)
-    found = defaultdict[str, list[float]](list)
+def _selection_rates(connection: Connection, run: str, k: int, seed: int) -> dict[str, RateEstimate]:
+    """The accuracy of each selection rule among `k` programs, over the tasks with as many."""
+    generated_passed = generated_tests_passed(connection, run)
+    accuracies = defaultdict[str, list[float]](list)
     for task, programs in programs_by_task(connection, run):
-        candidates = [_candidate(one, written.get((task, one.program), 0)) for one in programs]
-        for name, choose in _CHOICES.items() if len(candidates) >= k else ():
-            found[name.format(k=k)].append(choice_at_k(candidates, k, choose, seed=f"{seed}/{task}"))
-    return {name: _mean(values, seed) for name, values in found.items()}
+        candidates = [_candidate(one, generated_passed.get((task, one.program), 0)) for one in programs]
+        for name, rule in _RULES.items() if len(candidates) >= k else ():
+            accuracies[name.format(k=k)].append(selection_accuracy(candidates, k, rule, seed=f"{seed}/{task}"))
+    return {name: mean_rate(values, seed) for name, values in accuracies.items()}
 
 
-def _candidate(program: EvaluatedProgram, written: int) -> Candidate:
-    examples = sum(verdict == "accepted" for verdict, _ in program.tests[:EXAMPLES])
-    return Candidate(program.verdict == "accepted", program.tokens, _output(program), examples, written)
+def _candidate(program: EvaluatedProgram, generated_passed: int) -> Candidate:
+    examples_passed = sum(verdict == "accepted" for verdict, _ in program.tests[:EXAMPLES])
+    accepted = program.verdict == "accepted"
+    return Candidate(accepted, program.tokens, _output(program), examples_passed, generated_passed)
 
 
 def _output(program: EvaluatedProgram) -> str | None:
-    """What a program votes for: what it said in every test, white space aside; None where it did not reach an end.
+    """The vote of a program: its output in every test, with white space normalized; None if a test did not finish.
 
-    Where outputs are not compared, it votes for its own text (section 7.2 of the CWM paper).
+    If the task does not compare outputs, it votes for its own text (section 7.2 of the CWM paper).
     """
     if not program.compared:
         return None if program.program is None else str(program.program)

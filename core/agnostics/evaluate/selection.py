@@ -1,4 +1,4 @@
-"""One answer out of several, without knowing which is right: majority vote, short-m@k and best@k; pure functions."""
+"""Selection of one completion out of several without a verdict: majority vote, short-m@k, best@k; pure functions."""
 
 from __future__ import annotations
 
@@ -9,35 +9,35 @@ from dataclasses import dataclass
 from statistics import fmean
 
 EXAMPLES = 1
-"""How many of a task's tests are taken for those that its statement shows."""
+"""The number of a task's tests that count as examples in its statement."""
 DRAWS = 100
-"""How many draws of `k` answers the mean is taken over, where there are more answers than that."""
+"""The number of random draws of `k` candidates to average over if there are more than `k`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One answer to a task. `output` is what its program said in all tests; None where nothing ran, which has no vote.
+    """A completion of a task. `output` is what its program printed in all tests; None has no vote.
 
-    `examples` counts the passed tests among those that a statement shows, `written` those among the tests that the
-    model wrote; `tokens` is the answer's length.
+    `examples_passed` counts the passed example tests, `generated_passed` the passed tests that the model wrote;
+    `tokens` is the length of the completion.
     """
 
     accepted: bool
     tokens: int
     output: str | None
-    examples: int = 0
-    written: int = 0
+    examples_passed: int = 0
+    generated_passed: int = 0
 
 
-Choice = Callable[[Sequence[Candidate]], Candidate | None]
-"""Chooses one of some candidates, or none where none has a vote."""
+SelectionRule = Callable[[Sequence[Candidate]], Candidate | None]
+"""Selects one of several candidates, or None if none has a vote."""
 
 
-def majority(candidates: Sequence[Candidate]) -> Candidate | None:
-    """The shortest candidate of those with the most frequent output (Wang et al. 2022, self-consistency).
+def majority_vote(candidates: Sequence[Candidate]) -> Candidate | None:
+    """The shortest candidate with the most frequent output (Wang et al. 2022, self-consistency).
 
-    Between outputs of the same frequency the one with the shortest candidate wins (section 7.2 of the CWM paper);
-    between equal lengths, the earlier.
+    Ties between outputs go to the one with the shortest candidate (section 7.2 of the CWM paper), ties between lengths
+    to the earlier candidate.
     """
     votes = defaultdict[str, list[Candidate]](list)
     for candidate in candidates:
@@ -46,44 +46,45 @@ def majority(candidates: Sequence[Candidate]) -> Candidate | None:
     if not votes:
         return None
     shortest = [min(group, key=_tokens) for group in votes.values()]
-    return min(shortest, key=lambda chosen: (-len(votes[str(chosen.output)]), chosen.tokens))
+    return min(shortest, key=lambda one: (-len(votes[str(one.output)]), one.tokens))
 
 
-def short(m: int) -> Choice:
-    """The majority among the `m` shortest candidates: short-m@k (Hassid et al. 2025; section 7.6 of the CWM paper).
+def short_m(m: int) -> SelectionRule:
+    """Majority vote of the `m` shortest candidates: short-m@k (Hassid et al. 2025; section 7.6 of the CWM paper).
 
-    Sampled side by side, these are the first to end, and nothing longer need be sampled.
+    Sampled concurrently, these finish first, and the longer ones need not be sampled.
     """
-    return lambda candidates: majority(sorted(candidates, key=_tokens)[:m])
+    return lambda candidates: majority_vote(sorted(candidates, key=_tokens)[:m])
 
 
-def best(candidates: Sequence[Candidate]) -> Candidate | None:
-    """best@k of the CWM paper (section 7.2): of the candidates that pass most of the examples, those that pass most of
-    the tests that the model wrote, and the majority among these.
+def best_by_tests(candidates: Sequence[Candidate]) -> Candidate | None:
+    """best@k of the CWM paper (section 7.2): majority vote of the candidates that pass the most tests.
+
+    Example tests come first; the tests that the model wrote break ties.
     """
     most = max((_passed(candidate) for candidate in candidates), default=None)
-    return majority([candidate for candidate in candidates if _passed(candidate) == most])
+    return majority_vote([candidate for candidate in candidates if _passed(candidate) == most])
 
 
-def choice_at_k(candidates: Sequence[Candidate], k: int, choose: Choice, *, seed: int | str = 0) -> float:
-    """The chance that what `choose` takes out of `k` of the candidates is right.
+def selection_accuracy(candidates: Sequence[Candidate], k: int, select: SelectionRule, *, seed: int | str = 0) -> float:
+    """The probability that the candidate that `select` takes from `k` of the candidates is accepted.
 
-    All of them where there are `k`, else the mean over 100 random draws. Raises ValueError unless there are `k`.
+    Exact if there are `k`, else the mean over 100 random draws. Raises ValueError if there are fewer than `k`.
     """
     if not 1 <= k <= len(candidates):
-        raise ValueError(f"a choice of {k} needs as many candidates, not {len(candidates)}")
+        raise ValueError(f"a selection from {k} needs as many candidates, not {len(candidates)}")
     if k == len(candidates):
-        return _right(choose(candidates))
+        return _accepted(select(candidates))
     rng = random.Random(seed)
-    return fmean(_right(choose(rng.sample(candidates, k))) for _ in range(DRAWS))
+    return fmean(_accepted(select(rng.sample(candidates, k))) for _ in range(DRAWS))
 
 
-def _right(chosen: Candidate | None) -> float:
-    return float(chosen is not None and chosen.accepted)
+def _accepted(selected: Candidate | None) -> float:
+    return float(selected is not None and selected.accepted)
 
 
 def _passed(candidate: Candidate) -> tuple[int, int]:
-    return candidate.examples, candidate.written
+    return candidate.examples_passed, candidate.generated_passed
 
 
 def _tokens(candidate: Candidate) -> int:

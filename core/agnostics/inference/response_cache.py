@@ -1,47 +1,44 @@
-"""Answers of models, kept by what was asked: what was paid for once is not asked again."""
+"""A cache of endpoint completions on disk, so that no request is paid for twice."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
-import threading
 from dataclasses import asdict
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from agnostics.inference.openai_client import Reply
-from agnostics.util.locks import cache_folder
+from agnostics.inference.openai_client import EndpointCompletion
+from agnostics.util.files import atomic_write_text
+from agnostics.util.paths import cache_folder
 
-_REPLY = TypeAdapter(Reply)
+_COMPLETION = TypeAdapter(EndpointCompletion)
 
 
-class AnswerCache:
-    """The answers of `model`, a file each, in a folder of the user's cache; several threads and processes may use it.
+class ResponseCache:
+    """The completions of `model`, one file each in the user's cache folder; safe for several threads and processes.
 
-    An answer is found by the model, the question and the length allowed: change one of them, and it is asked anew.
+    The key is the model, the prompt and the token limit.
     """
 
-    def __init__(self, model: str, answer_tokens: int) -> None:
-        self._folder = cache_folder() / "answers"
-        self._what = [model, answer_tokens]
+    def __init__(self, model: str, max_completion_tokens: int) -> None:
+        self._folder = cache_folder() / "responses"
+        self._key = [model, max_completion_tokens]
 
-    def get(self, question: str) -> Reply | None:
-        """The answer to `question`, if it is there and not damaged."""
+    def get(self, prompt: str) -> EndpointCompletion | None:
+        """The cached completion of `prompt`; None if there is none or its file is damaged."""
         try:
-            return _REPLY.validate_json(self._path(question).read_bytes())
+            return _COMPLETION.validate_json(self._path(prompt).read_bytes())
         except (FileNotFoundError, ValidationError):
             return None
 
-    def put(self, question: str, reply: Reply) -> None:
-        """Keep an answer: all of it, or nothing."""
-        path = self._path(question)
+    def put(self, prompt: str, completion: EndpointCompletion) -> None:
+        """Cache a completion. Raises AgnosticsError if its file cannot be written."""
+        path = self._path(prompt)
         path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
-        partial.write_text(json.dumps(asdict(reply)), encoding="utf-8")
-        partial.replace(path)
+        atomic_write_text(path, json.dumps(asdict(completion)))
 
-    def _path(self, question: str) -> Path:
-        name = hashlib.sha256(json.dumps([*self._what, question]).encode()).hexdigest()
+    def _path(self, prompt: str) -> Path:
+        name = hashlib.sha256(json.dumps([*self._key, prompt]).encode()).hexdigest()
         return self._folder / name[:2] / f"{name}.json"

@@ -119,7 +119,7 @@ class EndpointSource:
         return Rollout(
             task=task,
             sample=request.sample,
-            finish_reason="stop" if reply.whole else "length",
+            finish_reason="stop" if not reply.truncated else "length",
             text=reply.text,
             num_tokens=reply.completion_tokens,
         )

@@ -1,1 +1,1 @@
-"""From other people's problems to tasks: reformulating them, checking that, and keeping benchmarks out of training."""
+"""Task preparation: reformulation of function problems as tasks, its checks, and decontamination."""

@@ -1,4 +1,4 @@
-"""Which training tasks a benchmark gives away: each is held against every benchmark by 8-grams and by MinHash."""
+"""Decontamination: training tasks that match a task of a benchmark, by 8-gram overlap or by MinHash."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ TESTS = ("8-gram", "minhash")
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
-    """A task as it is compared: its id, what it asks for, and the lines of JSON that it is written as."""
+class TaskDocument:
+    """A task as a document to compare: its id, its statement, and the lines of JSON that it is written as."""
 
     id: str
     text: str
@@ -22,8 +22,8 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
-    """A task of a benchmark that is too much like a training task: by the words they share, or by their similarity."""
+class ContaminationMatch:
+    """A training task and the task of a benchmark that it matches, by shared words or by similarity."""
 
     task: str
     against: str
@@ -33,32 +33,36 @@ class Match:
     similarity: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """The match as JSON, without what its test does not tell."""
+        """The match as JSON, without the fields that its test does not set."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
-class Benchmark:
-    """The tasks of a benchmark, ready to be compared with; `similarity` is the least that counts."""
+class BenchmarkIndex:
+    """The indexed tasks of a benchmark; `similarity` is the least Jaccard similarity of a match."""
 
-    def __init__(self, name: str, documents: Iterable[Document], similarity: float) -> None:
+    def __init__(self, name: str, documents: Iterable[TaskDocument], similarity: float) -> None:
         self.name, self._documents = name, list(documents)
         texts = [document.text for document in self._documents]
-        self._ngrams, self._similar = NgramIndex(texts), SimilarityIndex(texts, similarity)
+        self._ngrams, self._similarity = NgramIndex(texts), SimilarityIndex(texts, similarity)
 
     def __len__(self) -> int:
         return len(self._documents)
 
-    def matches(self, document: Document) -> Iterator[Match]:
-        """The closest task by each test that finds one."""
-        if by_words := self._ngrams.closest(document.text):
-            place, shared = by_words
-            yield Match(document.id, self.name, self._documents[place].id, "8-gram", shared=shared)
-        if by_likeness := self._similar.closest(document.text):
-            place, similarity = by_likeness
-            yield Match(document.id, self.name, self._documents[place].id, "minhash", similarity=round(similarity, 4))
+    def matches(self, document: TaskDocument) -> Iterator[ContaminationMatch]:
+        """The closest task by each test that matches one."""
+        if overlap := self._ngrams.closest(document.text):
+            place, shared = overlap
+            yield ContaminationMatch(document.id, self.name, self._documents[place].id, "8-gram", shared=shared)
+        if similar := self._similarity.closest(document.text):
+            place, similarity = similar
+            yield ContaminationMatch(
+                document.id, self.name, self._documents[place].id, "minhash", similarity=round(similarity, 4)
+            )
 
 
-def judged(documents: Iterable[Document], benchmarks: Sequence[Benchmark]) -> Iterator[tuple[Document, list[Match]]]:
-    """Each of `documents` with its matches, as they come; those without any may be trained on."""
+def find_matches(
+    documents: Iterable[TaskDocument], benchmarks: Sequence[BenchmarkIndex]
+) -> Iterator[tuple[TaskDocument, list[ContaminationMatch]]]:
+    """Each of `documents` with its matches, lazily; those without any may be trained on."""
     for document in documents:
         yield document, [match for benchmark in benchmarks for match in benchmark.matches(document)]

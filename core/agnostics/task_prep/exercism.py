@@ -1,4 +1,4 @@
-"""Exercism's canonical cases: inputs by name and what is expected of them; no solution, and hardly a statement."""
+"""Exercism's canonical cases: named inputs with expected results, no solution, and hardly a statement."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from agnostics.task_prep.problem import Problem
+from agnostics.task_prep.problem import FunctionProblem
 
 KEYS = frozenset({"exercise", "property", "input", "expected"})
-WHOLE = frozenset({"exercise", "cases"})
-"""The keys of a whole `canonical-data.json`."""
+FILE_KEYS = frozenset({"exercise", "cases"})
+"""The keys of a `canonical-data.json`."""
 
 
 class _Case(BaseModel):
-    """A case; `expected` is an object with `error` where the input is to be refused."""
+    """A case; `expected` is an object with `error` if the input is invalid."""
 
     exercise: str
     name: str = Field(alias="property")
@@ -25,19 +25,19 @@ class _Case(BaseModel):
     expected: Any
 
     @property
-    def refused(self) -> bool:
+    def expects_error(self) -> bool:
         return isinstance(self.expected, dict) and "error" in self.expected
 
     @property
-    def shown(self) -> str:
-        """The case as an assert."""
+    def as_assert(self) -> str:
+        """The case as a Python assert."""
         arguments = ", ".join(f"{name}={value!r}" for name, value in self.input.items())
         remark = " ".join(self.description.split())
         return f"assert {self.name}({arguments}) == {self.expected!r}{f'  # {remark}' if remark else ''}"
 
 
 def cases_in(data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The cases of a `canonical-data.json`, out of their groups, each with the name of the exercise."""
+    """The cases of a `canonical-data.json` without their groups, each with the name of the exercise."""
     for case in data["cases"]:
         if "cases" in case:
             yield from cases_in({**case, "exercise": data["exercise"]})
@@ -45,8 +45,8 @@ def cases_in(data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             yield {"exercise": data["exercise"], **case}
 
 
-def problems(records: Iterable[Mapping[str, Any]]) -> Iterator[Problem]:
-    """A problem for each property of each exercise; those whose every case is refused are none.
+def problems(records: Iterable[Mapping[str, Any]]) -> Iterator[FunctionProblem]:
+    """A problem for each property of each exercise, except those with error cases only.
 
     Raises pydantic's ValidationError.
     """
@@ -55,19 +55,19 @@ def problems(records: Iterable[Mapping[str, Any]]) -> Iterator[Problem]:
         case = _Case.model_validate(record)
         groups[case.exercise, case.name].append((case, record))
     for group in groups.values():
-        if told := [case for case, _ in group if not case.refused]:
-            yield _problem(told, tuple(record for _, record in group))
+        if valid := [case for case, _ in group if not case.expects_error]:
+            yield _problem(valid, tuple(record for _, record in group))
 
 
-def _problem(cases: list[_Case], records: tuple[Mapping[str, Any], ...]) -> Problem:
+def _problem(cases: list[_Case], records: tuple[Mapping[str, Any], ...]) -> FunctionProblem:
     exercise, name = cases[0].exercise, cases[0].name
-    told = [(tuple(case.input.values()), case.expected) for case in cases]
-    return Problem(
+    table = [(tuple(case.input.values()), case.expected) for case in cases]
+    return FunctionProblem(
         id=f"exercism/{exercise}/{name}",
         description=f"The exercise {exercise!r} of Exercism: implement the function {name!r}.",
-        cases="\n".join(case.shown for case in cases),
-        code=f"def table(*given):\n    return next(e for a, e in {told!r} if a == given)\n",
+        cases="\n".join(case.as_assert for case in cases),
+        code=f"def table(*given):\n    return next(e for a, e in {table!r} if a == given)\n",
         entry="table",
-        tests=f"for given, expected in {told!r}:\n    assert table(*given) == expected\n",
+        tests=f"for given, expected in {table!r}:\n    assert table(*given) == expected\n",
         records=records,
     )

@@ -1,4 +1,4 @@
-"""HumanEval (Chen et al. 2021): the head of a function with its docstring, and a program that checks the body."""
+"""HumanEval (Chen et al. 2021): a function signature with its docstring, and a program that checks the body."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from agnostics.task_prep.problem import Problem
+from agnostics.task_prep.problem import FunctionProblem
 
 KEYS = frozenset({"task_id", "prompt", "entry_point", "canonical_solution", "test"})
 
@@ -22,15 +22,15 @@ class _Record(BaseModel):
     test: str
 
 
-def problem(record: Mapping[str, Any]) -> Problem:
+def problem(record: Mapping[str, Any]) -> FunctionProblem:
     """The problem in a record of HumanEval. Raises pydantic's ValidationError."""
-    read = _Record.model_validate(record)
-    return Problem(
-        id=read.task_id,
-        description=read.prompt.strip(),
-        cases=f"def check{read.test.partition('def check')[2]}".rstrip(),
-        code=read.prompt + read.canonical_solution,
-        entry=read.entry_point,
-        tests=f"{read.test}\ncheck({read.entry_point})\n",
+    parsed = _Record.model_validate(record)
+    return FunctionProblem(
+        id=parsed.task_id,
+        description=parsed.prompt.strip(),
+        cases=f"def check{parsed.test.partition('def check')[2]}".rstrip(),
+        code=parsed.prompt + parsed.canonical_solution,
+        entry=parsed.entry_point,
+        tests=f"{parsed.test}\ncheck({parsed.entry_point})\n",
         records=(record,),
     )

@@ -1,4 +1,4 @@
-"""Which of the formats of function-and-assert problems a file has, and the problems in it."""
+"""Loading of function problems from files: the format is recognized by the keys of the records."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import Any
 from pydantic import ValidationError
 
 from agnostics.task_prep import exercism, humaneval, mbpp
-from agnostics.task_prep.problem import Problem
+from agnostics.task_prep.problem import FunctionProblem
 from agnostics.types.errors import UsageError
 
 Records = list[Mapping[str, Any]]
 
 
-def problems_in(path: Path) -> list[Problem] | None:
-    """The problems in a file of MBPP, HumanEval or Exercism (JSON, or lines of it, `.gz` too); None if it holds others.
+def load_problems(path: Path) -> list[FunctionProblem] | None:
+    """The problems in a file of MBPP, HumanEval or Exercism (JSON or JSON lines, `.gz` too); None for other formats.
 
-    Raises UsageError where the file cannot be read or a record is malformed.
+    Raises UsageError if the file cannot be read or a record is malformed.
     """
     if not path.name.removesuffix(".gz").endswith((".json", ".jsonl")):
         return None
@@ -35,20 +35,22 @@ def problems_in(path: Path) -> list[Problem] | None:
 
 
 def _records(lines: Iterable[bytes]) -> Records | None:
-    """The records of a file; None, and no more than the first line read, where they are of another kind."""
+    """The records of a file; None after the first line if they are in another format."""
     rest = iter(lines)
     first = next(rest, b"")
     try:
         head = json.loads(first)
     except ValueError:
-        return _whole(json.loads(first + b"".join(rest)))
-    known = _whole(head)
-    return None if known is None else [*known, *(json.loads(line) for line in rest if line.strip())]
+        return _records_of(json.loads(first + b"".join(rest)))
+    first_records = _records_of(head)
+    if first_records is None:
+        return None
+    return [*first_records, *(json.loads(line) for line in rest if line.strip())]
 
 
-def _whole(value: Any) -> Records | None:
+def _records_of(value: Any) -> Records | None:
     """The records of one JSON value."""
-    if isinstance(value, dict) and value.keys() >= exercism.WHOLE:
+    if isinstance(value, dict) and value.keys() >= exercism.FILE_KEYS:
         return list(exercism.cases_in(value))
     records = value if isinstance(value, list) else [value]
     known = (exercism.KEYS, humaneval.KEYS, mbpp.KEYS)
@@ -59,22 +61,22 @@ def _keys(record: Any) -> set[str]:
     return set(record) if isinstance(record, dict) else set()
 
 
-def _problems(path: Path, records: Records) -> list[Problem]:
+def _problems(path: Path, records: Records) -> list[FunctionProblem]:
     try:
-        found = list(_read(records))
+        problems = list(_parse(records))
     except ValidationError as error:
         first = error.errors()[0]
         raise UsageError(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
     ids = set[str]()
-    for problem in found:
+    for problem in problems:
         if problem.id in ids:
-            raise UsageError(f"{path}: the id {problem.id!r} is there twice; ids must differ")
+            raise UsageError(f"{path}: the id {problem.id!r} occurs twice; ids must differ")
         ids.add(problem.id)
-    return found
+    return problems
 
 
-def _read(records: Records) -> Iterator[Problem]:
+def _parse(records: Records) -> Iterator[FunctionProblem]:
     if _keys(records[0]) >= exercism.KEYS:
         return exercism.problems(records)
-    reader = humaneval.problem if _keys(records[0]) >= humaneval.KEYS else mbpp.problem
-    return map(reader, records)
+    parse = humaneval.problem if _keys(records[0]) >= humaneval.KEYS else mbpp.problem
+    return map(parse, records)

@@ -1,7 +1,7 @@
 """8-gram overlap: a text that shares eight words in a row with a benchmark is contaminated.
 
-The test of the set that Ag-Codeforces-X is made of (Appendix B), as open-r1's `scripts/decontaminate.py` has it: lower
-case, words split at white space, one shared 8-gram is enough.
+The test applied to the source of Ag-Codeforces-X (Appendix B), as in open-r1's `scripts/decontaminate.py`: lower case,
+words split at white space, one shared 8-gram is enough.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ WORDS = 8
 
 
 def ngrams(text: str, size: int = WORDS) -> list[str]:
-    """The runs of `size` words of `text` in their order; none where it has fewer words."""
+    """The n-grams of `size` words of `text` in order; none if it has fewer words."""
     words = text.lower().split()
     return [" ".join(words[start : start + size]) for start in range(len(words) - size + 1)]
 
 
 class NgramIndex:
-    """Which texts hold which 8-grams; texts are known by their place."""
+    """An index from 8-grams to texts, which are identified by their positions."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._places = defaultdict[str, set[int]](set)
@@ -28,7 +28,7 @@ class NgramIndex:
                 self._places[gram].add(place)
 
     def closest(self, text: str) -> tuple[int, str] | None:
-        """The text that shares most 8-grams with `text`, the first among equals, and the first that they share."""
+        """The text that shares most 8-grams with `text`, the first among equals, and the first shared 8-gram."""
         shared = [gram for gram in dict.fromkeys(ngrams(text)) if gram in self._places]
         if not shared:
             return None

@@ -1,4 +1,4 @@
-"""Problems that ask for a Python function and test it with asserts, as their data sets state them."""
+"""Problems that ask for a Python function and test it with asserts, as their data sets publish them."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
-    """A problem of a data set. All of it is data: its `code` and `tests` are run in the sandbox and nowhere else."""
+class FunctionProblem:
+    """A problem of a data set. It is untrusted: its `code` and `tests` are run only in the sandbox."""
 
     id: str
     description: str
     cases: str
-    """The test cases as a model is shown them."""
+    """The test cases as the prompt shows them."""
     code: str
-    """Python that defines `entry`: the reference solution, or a table of what is known to be right."""
+    """Python that defines `entry`: the reference solution, or a table of expected results."""
     entry: str
     tests: str
-    """Python that calls `entry` and asserts what it returns."""
+    """Python that calls `entry` and asserts its results."""
     records: tuple[Mapping[str, Any], ...]
-    """What the file holds of it."""
+    """Its records in the file."""

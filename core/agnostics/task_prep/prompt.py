@@ -1,8 +1,8 @@
-"""How a model is asked to reformulate a problem: the paper's words (Appendix B)."""
+"""The prompt to reformulate a problem: the paper's words (Appendix B)."""
 
 from __future__ import annotations
 
-from agnostics.task_prep.problem import Problem
+from agnostics.task_prep.problem import FunctionProblem
 
 _TASK = """\
 You are a competitive programming expert.
@@ -44,6 +44,6 @@ description
 Place your response in a single ```json ``` block. Do not include any other text in your response."""
 
 
-def question(problem: Problem) -> str:
-    """What a model is asked about `problem`."""
+def reformulation_prompt(problem: FunctionProblem) -> str:
+    """The prompt to reformulate `problem` as a task with standard input and output."""
     return f"{_TASK}{problem.description}{_CASES}{problem.cases}{_ANSWER}"

@@ -1,6 +1,6 @@
-"""Whether a problem's reference solution, called on the inputs of the reformulated task, gives its outputs.
+"""The check of a reformulated task by its reference solution: called on the inputs, it must give the outputs.
 
-The reference comes from a data set and the tests from a model: both are run, and compared, in the sandbox only.
+The reference comes from a data set and the tests from a model: both are run and compared only in the sandbox.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from functools import cache
 from pathlib import Path
 
 from agnostics.task_prep import reference_runner
-from agnostics.task_prep.draft import Draft
-from agnostics.task_prep.problem import Problem
+from agnostics.task_prep.draft import TaskDraft
+from agnostics.task_prep.problem import FunctionProblem
 from agnostics.types.language import Language
 from agnostics.types.task import LimitOverrides, Task
 from agnostics.types.verification import TestResult, Verdict
@@ -29,13 +29,13 @@ _PYTHON = Language(
     environment={"PYTHONHASHSEED": "0"},
     limits=LimitOverrides(run_s=10.0),
 )
-"""For this check alone: solutions need no packages, and the order of a set is to be the same every time."""
-_SHOWN = 60
+"""For this check only: solutions need no packages, and the order of a set must be the same in every run."""
+_MAX_CHARS = 60
 
 
-def unsolved(problem: Problem, draft: Draft, task: Task, verifier: Verifier) -> str | None:
-    """Why the reference solution does not solve `task`, which was made of `draft`; None if it does."""
-    verification = verifier.verify(_PYTHON, program_for(problem, draft), task)
+def reference_failure(problem: FunctionProblem, draft: TaskDraft, task: Task, verifier: Verifier) -> str | None:
+    """The reason why the reference solution fails `task`, which was built from `draft`; None if it passes."""
+    verification = verifier.verify(_PYTHON, reference_program(problem, draft), task)
     if verification.accepted:
         return None
     if verification.verdict is Verdict.SANDBOX_ERROR:
@@ -44,15 +44,15 @@ def unsolved(problem: Problem, draft: Draft, task: Task, verifier: Verifier) -> 
     return _reason(number, test)
 
 
-def program_for(problem: Problem, draft: Draft) -> str:
+def reference_program(problem: FunctionProblem, draft: TaskDraft) -> str:
     """The Python program that solves the task by calling the reference."""
     inputs = [test.input for test in draft.tests]
-    arguments = (problem.code, problem.entry, problem.tests, inputs, spelling_of(draft))
+    arguments = (problem.code, problem.entry, problem.tests, inputs, output_format(draft))
     return f"{_runner()}\nsolve{arguments!r}\n"
 
 
-def spelling_of(draft: Draft) -> tuple[str, str, bool]:
-    """How the outputs of `draft` spell what can be spelt in several ways: the first pair of words that all are in."""
+def output_format(draft: TaskDraft) -> tuple[str, str, bool]:
+    """The spelling of booleans and whole floats in the outputs of `draft`; see `reference_runner.OutputFormat`."""
     words = {word for test in draft.tests for word in test.output.split()}
     true, false = next((pair for pair in _BOOLEANS if words & {*pair}), _BOOLEANS[0])
     return true, false, not draft.has_decimals
@@ -65,14 +65,14 @@ def _runner() -> str:
 
 def _reason(number: int, test: TestResult) -> str:
     if test.verdict is Verdict.RUNTIME_ERROR:
-        said = test.stderr.strip().splitlines() or [f"exit status {test.exit_code}"]
-        return _plain(said[-1], 4 * _SHOWN)
+        lines = test.stderr.strip().splitlines() or [f"exit status {test.exit_code}"]
+        return _printable(lines[-1], 4 * _MAX_CHARS)
     if test.verdict is Verdict.WRONG_ANSWER and test.difference:
-        expected, actual = _plain(test.difference.expected), _plain(test.difference.actual)
-        return f"the output of test {number} is {expected!r} where the reference has {actual!r}"
+        expected, actual = _printable(test.difference.expected), _printable(test.difference.actual)
+        return f"the output of test {number} is {expected!r}, that of the reference {actual!r}"
     return f"the reference on test {number}: {test.verdict}"
 
 
-def _plain(text: str, size: int = _SHOWN) -> str:
+def _printable(text: str, size: int = _MAX_CHARS) -> str:
     shown = text if len(text) <= size else f"{text[:size]}…"
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in shown)

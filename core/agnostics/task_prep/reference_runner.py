@@ -1,8 +1,8 @@
-"""The program that solves a reformulated task in Python: it reads the input as arguments and calls the reference.
+"""The program that solves a reformulated task in Python: it parses the input as arguments and calls the reference.
 
-It runs in the sandbox, as the text of this file with one call after it. So it imports nothing of ours, and little else:
-it starts once for each test. What is read are the arguments of the problem's own test cases: an input states a case if
-it holds the words of its arguments, in one order for all inputs, with nothing between them but sizes.
+It runs in the sandbox as the text of this file followed by one call. It imports hardly anything, because it starts once
+per test. Only the arguments of the problem's own test cases are recognized: an input matches a case if it holds the
+words of its arguments, in one order for all inputs, with nothing between them except sizes.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
     Case: TypeAlias = tuple[tuple[Any, ...], Any]  # the arguments of a call of the reference, and what it returned
-    Word: TypeAlias = tuple[Any, bool]  # a value that stands in an input as one word, and whether it is a mere size
-    Spelling: TypeAlias = tuple[str, str, bool]  # of true, of false, and whether whole floats are written as integers
+    Word: TypeAlias = tuple[Any, bool]  # a value that is one word of an input, and whether it is only a size
+    OutputFormat: TypeAlias = tuple[str, str, bool]  # true, false, and whether whole floats are printed as integers
 
-MOST_ORDERED = 5
-"""Arguments that may stand in another order than the function has them, at most."""
-
-
-def solve(code: str, entry: str, tests: str, inputs: Sequence[str], spelling: Spelling) -> None:
-    """Print what the reference returns for the arguments on standard input. Exits with a reason where it cannot."""
-    output, sys.stdout = sys.stdout, sys.stderr  # what the reference itself prints is no answer
-    cases = called(code, entry, tests)
-    _, result = stated(sys.stdin.read(), cases, order_of(cases, inputs))
-    print(written(result, spelling), file=output)
+MAX_PERMUTED = 5
+"""The number of arguments up to which an input may have them in another order than the function."""
 
 
-def called(code: str, entry: str, tests: str) -> list[Case]:
-    """The calls of `entry` by the tests, each once, without those that it makes itself."""
+def solve(code: str, entry: str, tests: str, inputs: Sequence[str], output_format: OutputFormat) -> None:
+    """Print the result of the reference for the arguments on standard input. Exits with a reason if it cannot."""
+    output, sys.stdout = sys.stdout, sys.stderr  # output of the reference itself does not count
+    cases = recorded_cases(code, entry, tests)
+    _, result = matching_case(sys.stdin.read(), cases, argument_order(cases, inputs))
+    print(formatted(result, output_format), file=output)
+
+
+def recorded_cases(code: str, entry: str, tests: str) -> list[Case]:
+    """The distinct calls of `entry` by the tests, without recursive calls."""
     space: dict[str, Any] = {"__name__": "reference"}
     cases: dict[str, Case] = {}
     exec(code, space)
     if not callable(function := space.get(entry)):
         sys.exit(f"the reference solution defines no function {entry!r}")
-    space[entry] = _recorded(function, cases)
+    space[entry] = _recording(function, cases)
     try:
         exec(tests, space)
     except AssertionError:
@@ -47,7 +47,7 @@ def called(code: str, entry: str, tests: str) -> list[Case]:
     return list(cases.values()) or sys.exit(f"the test cases do not call {entry!r}")
 
 
-def _recorded(function: Callable[..., Any], cases: dict[str, Case]) -> Callable[..., Any]:
+def _recording(function: Callable[..., Any], cases: dict[str, Case]) -> Callable[..., Any]:
     inside = False
 
     def record(*arguments: Any, **named: Any) -> Any:
@@ -65,55 +65,55 @@ def _recorded(function: Callable[..., Any], cases: dict[str, Case]) -> Callable[
     return record
 
 
-def order_of(cases: Sequence[Case], inputs: Sequence[str]) -> tuple[int, ...]:
-    """The order of arguments in which every input states a case and every case is stated."""
+def argument_order(cases: Sequence[Case], inputs: Sequence[str]) -> tuple[int, ...]:
+    """The order of arguments in which every input matches a case and every case is matched."""
     count = len(cases[0][0])
-    orders = list(itertools.permutations(range(count)) if count <= MOST_ORDERED else [tuple(range(count))])
+    orders = list(itertools.permutations(range(count)) if count <= MAX_PERMUTED else [tuple(range(count))])
     for order in orders:
-        if all(_readings(text, cases, order) for text in inputs) and _all_stated(cases, inputs, order):
+        if all(_matching_cases(text, cases, order) for text in inputs) and _all_matched(cases, inputs, order):
             return order
     for number, text in enumerate(inputs, 1):
-        if not any(_readings(text, cases, order) for order in orders):
-            sys.exit(f"the input of test {number} states the arguments of no test case")
+        if not any(_matching_cases(text, cases, order) for order in orders):
+            sys.exit(f"the input of test {number} matches the arguments of no test case")
     sys.exit("the inputs leave out a test case, or have the arguments in different orders")
 
 
-def _all_stated(cases: Sequence[Case], inputs: Sequence[str], order: Sequence[int]) -> bool:
-    return all(any(states(text, arguments, order) for text in inputs) for arguments, _ in cases)
+def _all_matched(cases: Sequence[Case], inputs: Sequence[str], order: Sequence[int]) -> bool:
+    return all(any(input_matches(text, arguments, order) for text in inputs) for arguments, _ in cases)
 
 
-def stated(text: str, cases: Sequence[Case], order: Sequence[int]) -> Case:
-    """The one case that an input states; an input that can be read in two ways is none.
+def matching_case(text: str, cases: Sequence[Case], order: Sequence[int]) -> Case:
+    """The one case that an input matches. Exits with a reason if it matches several with different results.
 
-    Where only white space tells cases apart, the one whose texts are lines of the input.
+    Of cases that differ only in white space, the one whose texts are lines of the input.
     """
-    readings = _readings(text, cases, order)
-    if len(readings) > 1:
+    matches = _matching_cases(text, cases, order)
+    if len(matches) > 1:
         lines = text.split("\n")
-        exact = [case for case in readings if all(one in lines for one in case[0] if isinstance(one, str))]
-        readings = exact or readings
-    if len({repr(result) for _, result in readings}) != 1:
-        sys.exit(f"an input states {len(readings)} test cases, where it should state one")
-    return readings[0]
+        exact = [case for case in matches if all(one in lines for one in case[0] if isinstance(one, str))]
+        matches = exact or matches
+    if len({repr(result) for _, result in matches}) != 1:
+        sys.exit(f"an input matches {len(matches)} test cases, not one")
+    return matches[0]
 
 
-def _readings(text: str, cases: Sequence[Case], order: Sequence[int]) -> list[Case]:
-    return [case for case in cases if states(text, case[0], order)]
+def _matching_cases(text: str, cases: Sequence[Case], order: Sequence[int]) -> list[Case]:
+    return [case for case in cases if input_matches(text, case[0], order)]
 
 
-def states(text: str, arguments: Sequence[Any], order: Sequence[int]) -> bool:
-    """Whether `text` holds the words of `arguments` in `order`, and beside them sizes only, before what they count."""
+def input_matches(text: str, arguments: Sequence[Any], order: Sequence[int]) -> bool:
+    """True if `text` holds the words of `arguments` in `order`, and otherwise only sizes, each before its container."""
     if len(order) != len(arguments):
         order = range(len(arguments))
     ordered = [arguments[place] for place in order]
     words = [size for one in ordered for size in sizes(one)]
-    words += [word for one in ordered for word in (*sizes(one), *words_of(one))]
+    words += [word for one in ordered for word in (*sizes(one), *value_words(one))]
     spaced = (value for value, _ in words if isinstance(value, str) and not value.isalnum())
-    return _spells(words, text.split()) and all(value in text for value in spaced)
+    return _tokens_match(words, text.split()) and all(value in text for value in spaced)
 
 
-def _spells(words: Iterable[Word], tokens: Sequence[str]) -> bool:
-    """Whether `tokens` are `words`, one after another: `places` are all those that may come next."""
+def _tokens_match(words: Iterable[Word], tokens: Sequence[str]) -> bool:
+    """True if `tokens` are `words` in order; `places` holds all positions at which the next word may start."""
     places = {0}
     for value, is_size in words:
         after = {end for place in places if (end := _end(value, tokens, place)) is not None}
@@ -122,15 +122,15 @@ def _spells(words: Iterable[Word], tokens: Sequence[str]) -> bool:
 
 
 def _end(value: Any, tokens: Sequence[str], place: int) -> int | None:
-    """Where `value` ends if it begins at `place`: a text may be of several words, or of none."""
+    """The position after `value` if it starts at `place`, else None; a text may have several words, or none."""
     if isinstance(value, str):
         parts = value.split()
         return place + len(parts) if list(tokens[place : place + len(parts)]) == parts else None
-    return place + 1 if place < len(tokens) and is_word(value, tokens[place]) else None
+    return place + 1 if place < len(tokens) and word_matches(value, tokens[place]) else None
 
 
-def is_word(value: Any, token: str) -> bool:
-    """Whether `token` spells `value`, which is no text."""
+def word_matches(value: Any, token: str) -> bool:
+    """True if `token` is a spelling of `value`, which is no text."""
     if isinstance(value, bool):
         return token.lower() in (("true", "yes", "1") if value else ("false", "no", "0"))
     if value is None:
@@ -143,28 +143,28 @@ def is_word(value: Any, token: str) -> bool:
     return token == str(value)
 
 
-def words_of(value: Any) -> Iterator[Word]:
-    """The words of a value: lists, tuples, sets and mappings word by word, each after its size or not."""
-    elements = elements_of(value)
+def value_words(value: Any) -> Iterator[Word]:
+    """The words of a value; those of lists, tuples, sets and mappings follow an optional size."""
+    elements = container_elements(value)
     if elements is None:
         yield value, False
         return
     yield len(value), True
     for element in elements:
-        yield from words_of(element)
+        yield from value_words(element)
 
 
 def sizes(value: Any) -> list[Word]:
-    """What may be told of the size of an argument: of a text or list its length, of a matrix rows and columns."""
-    if not isinstance(value, str) and elements_of(value) is None:
+    """The optional sizes of an argument: the length of a text or list, the rows and columns of a matrix."""
+    if not isinstance(value, str) and container_elements(value) is None:
         return []
-    first = elements_of(next(iter(elements_of(value) or ()), None))
+    first = container_elements(next(iter(container_elements(value) or ()), None))
     columns = [] if first is None else [(len(first), True)]
     return [(len(value), True), *columns]
 
 
-def elements_of(value: Any) -> list[Any] | None:
-    """What a container holds, keys and values in turn of a mapping, sets in order; None of what is none."""
+def container_elements(value: Any) -> list[Any] | None:
+    """The elements of a container, keys and values alternating for a mapping, sets sorted; None for other values."""
     if isinstance(value, dict):
         return [part for pair in value.items() for part in pair]
     if isinstance(value, (set, frozenset)):
@@ -172,17 +172,19 @@ def elements_of(value: Any) -> list[Any] | None:
     return list(value) if isinstance(value, (list, tuple)) else None
 
 
-def written(value: Any, spelling: Spelling) -> str:
-    """A value as the paper's prompt has it printed: inner lists on lines of their own, four places after the point."""
-    true, false, whole = spelling
+def formatted(value: Any, output_format: OutputFormat) -> str:
+    """A value in the format of the paper's prompt: inner lists on lines of their own, four decimal places."""
+    true, false, floats_as_integers = output_format
     if isinstance(value, dict):
-        return "\n".join(f"{written(key, spelling)} {written(held, spelling)}" for key, held in value.items())
-    elements = elements_of(value)
+        return "\n".join(
+            f"{formatted(key, output_format)} {formatted(element, output_format)}" for key, element in value.items()
+        )
+    elements = container_elements(value)
     if elements is not None:
-        nested = any(elements_of(element) is not None for element in elements)
-        return ("\n" if nested else " ").join(written(element, spelling) for element in elements)
+        nested = any(container_elements(element) is not None for element in elements)
+        return ("\n" if nested else " ").join(formatted(element, output_format) for element in elements)
     if isinstance(value, bool):
         return true if value else false
     if isinstance(value, float):
-        return str(int(value)) if whole and value.is_integer() else f"{value:.4f}"
+        return str(int(value)) if floats_as_integers and value.is_integer() else f"{value:.4f}"
     return str(value)

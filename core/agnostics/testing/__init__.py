@@ -1,1 +1,1 @@
-"""The contracts that packs keep, as suites that their authors can run."""
+"""The contract suite of language packs, and further checks for their authors."""

@@ -1,4 +1,4 @@
-"""One thing that a pack promises, tried: what was run, what became of it, and what should have."""
+"""Expectations of a language pack: programs, the verdicts they must get, and the results of checking them."""
 
 from __future__ import annotations
 
@@ -12,32 +12,21 @@ from agnostics.types.task import Task
 from agnostics.types.verification import Verdict, Verification
 from agnostics.verify import Verifier
 
-ANSWER_S = 3600
-"""How long one verdict may take, the making of the language's image included."""
+VERDICT_TIMEOUT_S = 3600
+"""The time limit of one verdict, including the build of the language's image."""
 
-Kind = Literal["contract", "right", "cheat"]
-"""A program of the contract suite, a right program for a task, or a program whose output only looks right."""
-
-
-@dataclass(frozen=True)
-class Claim:
-    """One thing that a pack promises, and what was found instead (`found`) where it does not hold."""
-
-    kind: Kind
-    text: str
-    holds: bool
-    found: str = ""
+ExpectationKind = Literal["contract", "reference", "shortcut"]
+"""A program of the contract suite, a reference program of a task, or a program whose output only looks right."""
 
 
 @dataclass(frozen=True)
-class Case:
-    """A program that is run to see whether a claim holds: its verdict is to be one of `expected`.
+class Expectation:
+    """A program that must get one of the verdicts `expected`.
 
-    `program` is None where the pack should bring one and does not. `or_steps`: that an interpreter stops it because its
-    steps are used up is as good.
+    `program` is None if the pack lacks it. With `or_steps`, a stop by the interpreter at its step limit counts too.
     """
 
-    kind: Kind
+    kind: ExpectationKind
     text: str
     language: Language
     program: str | None
@@ -46,45 +35,56 @@ class Case:
     or_steps: bool = False
 
 
-def only(verdict: str) -> frozenset[Verdict]:
-    """Just this verdict."""
+@dataclass(frozen=True)
+class ExpectationResult:
+    """The result of an expectation, with the verdict and the reason as `failure` if it is not met."""
+
+    kind: ExpectationKind
+    text: str
+    met: bool
+    failure: str = ""
+
+
+def exactly(verdict: str) -> frozenset[Verdict]:
+    """Only this verdict."""
     return frozenset({Verdict(verdict)})
 
 
-def try_all(cases: Iterable[Case], verifier: Verifier) -> Iterator[Claim]:
-    """Run the programs of all cases at once, and say of each in turn whether its claim holds.
+def check_all(expectations: Iterable[Expectation], verifier: Verifier) -> Iterator[ExpectationResult]:
+    """Verify all programs concurrently, and yield the results in order.
 
-    Raises MissingRequirement where they cannot be run here.
+    Raises MissingRequirement if they cannot be run on this machine.
     """
-    futures = [(case, verifier.submit(case.language, case.program, case.task)) for case in cases]
-    for case, future in futures:
-        yield _judged(case, future.result(timeout=ANSWER_S))
+    futures = [(one, verifier.submit(one.language, one.program, one.task)) for one in expectations]
+    for one, future in futures:
+        yield _result(one, future.result(timeout=VERDICT_TIMEOUT_S))
 
 
-def _judged(case: Case, verification: Verification) -> Claim:
-    if verification.verdict in case.expected or (case.or_steps and _used_its_steps(verification)):
-        return Claim(case.kind, case.text, True)
-    return Claim(case.kind, case.text, False, f"{verification.verdict}: {_reason(verification)}")
+def _result(expectation: Expectation, verification: Verification) -> ExpectationResult:
+    kind, text = expectation.kind, expectation.text
+    if verification.verdict in expectation.expected or (expectation.or_steps and _reached_step_limit(verification)):
+        return ExpectationResult(kind, text, True)
+    return ExpectationResult(kind, text, False, f"{verification.verdict}: {_reason(verification)}")
 
 
-def _used_its_steps(verification: Verification) -> bool:
+def _reached_step_limit(verification: Verification) -> bool:
     return any(test.verdict is Verdict.TIME_LIMIT and test.signal == SIGXCPU for test in verification.tests)
 
 
 def _reason(verification: Verification) -> str:
-    """What there is to say about a verdict, on one line."""
+    """The message of a verdict on one line."""
     if verification.program is None:
         return "the pack brings no such program"
     if verification.error:
         return verification.error
     if verification.compile and not verification.compile.ok:
-        return _line(verification.compile.message)
+        return _one_line(verification.compile.message)
     failed = [test for test in verification.tests if test.verdict is verification.verdict]
     if failed and failed[0].difference:
         difference = failed[0].difference
         return f"token {difference.index}: expected {difference.expected!r}, got {difference.actual!r}"
-    return _line(failed[0].stderr) if failed else ""
+    return _one_line(failed[0].stderr) if failed else ""
 
 
-def _line(text: str) -> str:
+def _one_line(text: str) -> str:
     return " ".join(text.split())[:300]

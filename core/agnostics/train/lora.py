@@ -16,6 +16,7 @@ from torch import nn
 
 from agnostics.train.config import TrainConfig
 from agnostics.types.errors import MissingRequirement, UsageError
+from agnostics.util.text import first_line
 
 _ADAPTER = "default"
 _SEED = 0
@@ -62,7 +63,7 @@ def adapt(model: nn.Module, settings: TrainConfig) -> None:
             inject_adapter_in_model(config, model, adapter_name=_ADAPTER)
         except ValueError as error:
             raise UsageError(
-                f"train.lora_target_modules = {settings.lora_target_modules!r}: {str(error).splitlines()[0]}"
+                f"train.lora_target_modules = {settings.lora_target_modules!r}: {first_line(error)}"
             ) from error
 
 

@@ -1,4 +1,4 @@
-"""From a completion to its program: Markdown code block extraction."""
+"""Extraction of the program from a completion: reasoning and Markdown code blocks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def code_blocks(completion: str) -> Iterator[tuple[str, str]]:
     """The fenced code blocks of a Markdown text, as (language tag in lower case, text), in order.
 
     Follows CommonMark 0.31 section 4.5: a block ends with a fence at least as long as the one that opened it, or with
-    the text. Lines end with a line feed and with nothing else that Python takes for a line's end.
+    the text. Only a line feed ends a line, unlike in `str.splitlines`.
     """
     fence, tag, lines = "", "", list[str]()
     for line in completion.replace("\r\n", "\n").removesuffix("\n").split("\n"):
@@ -30,19 +30,24 @@ def code_blocks(completion: str) -> Iterator[tuple[str, str]]:
 
 
 def is_blank(text: str) -> bool:
-    """Whether there is nothing in `text` but white space."""
+    """True if `text` holds only white space."""
     return not text.strip()
 
 
 def extract_program(completion: str, tags: Collection[str], empty: Callable[[str], bool] = is_blank) -> str | None:
     """The program in `completion`: its last block tagged with one of `tags`, else its last block, else None.
 
-    The last, because models reason in drafts and end with their answer. A block that is `empty` is no program.
+    The last, because models write drafts before their final program. Blocks for which `empty` is true do not count.
     """
     blocks = [(tag, text) for tag, text in code_blocks(completion) if not empty(text)]
     tagged = [text for tag, text in blocks if tag in tags]
     texts = tagged or [text for _, text in blocks]
     return texts[-1] if texts else None
+
+
+def strip_reasoning(completion: str) -> str:
+    """`completion` without the reasoning in `<think>` tags, closed or not."""
+    return completion.rpartition("</think>")[2].partition("<think>")[0]
 
 
 def _tag(info: str) -> str:

@@ -1,4 +1,4 @@
-"""A program with a failed verdict, the message of its compiler or run, and its first wrong output."""
+"""Programs that were judged wrong, with the message and the first difference that say why."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ FAILED_VERDICTS = (
     Verdict.RUNTIME_ERROR,
     Verdict.WRONG_ANSWER,
 )
-"""The verdicts of failed programs. An answer without a program and a failed sandbox are not among them."""
+"""The verdicts of programs that were compiled or run, and were wrong."""
 
-_DETAIL = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|`[^`\n]*`|\d+")
+_SPECIFICS = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|`[^`\n]*`|\d+")
 
 
 @dataclass(frozen=True, slots=True)
 class FailedProgram:
-    """A program with a failed verdict, the `message` of its compiler or run, and the `difference` of its output."""
+    """A program that was judged wrong, the message of the compiler or of the run, and the first difference."""
 
     program: str
     verdict: Verdict
@@ -30,13 +30,13 @@ class FailedProgram:
     difference: Difference | None = None
 
     @property
-    def shape(self) -> str:
-        """The error line of the message without names and numbers: equal for equal mistakes."""
-        return _DETAIL.sub("…", error_line(self.message))[:200]
+    def message_pattern(self) -> str:
+        """The most informative line of the message without names and numbers: equal for equal mistakes."""
+        return _SPECIFICS.sub("…", most_informative_line(self.message))[:200]
 
 
 def failed_program_of(verification: Verification) -> FailedProgram | None:
-    """The failed program of `verification`; None if there is no program, or its verdict is not a failure."""
+    """The failed program of `verification`; None if there is no program, or its verdict is none of FAILED_VERDICTS."""
     verdict, program = verification.verdict, verification.program
     if program is None or verdict not in FAILED_VERDICTS:
         return None
@@ -46,10 +46,10 @@ def failed_program_of(verification: Verification) -> FailedProgram | None:
     return FailedProgram(program, verdict, run_message(test.stderr, test.exit_code, test.signal), test.difference)
 
 
-def error_line(message: str) -> str:
-    """The most informative line of a compiler's or a run's message: the first that mentions an error, else the first.
+def most_informative_line(message: str) -> str:
+    """The first line of a compiler's or a run's message that names an error, else its first line.
 
-    A line that ends in a colon is joined with the next one, which holds the reason, unless that is a quotation.
+    With the line after it if it ends in a colon and that line is no quotation: the error is described there.
     """
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     place = next((place for place, line in enumerate(lines) if "error" in line.lower()), 0)
@@ -58,7 +58,7 @@ def error_line(message: str) -> str:
 
 
 def run_message(stderr: str, exit_code: int | None, signal: int | None) -> str:
-    """The standard error of a run, or its exit status or signal if it printed nothing there."""
+    """The stderr of a run; if that is blank, its exit status or signal."""
     if stderr.strip():
         return stderr
     if signal:

@@ -1,43 +1,37 @@
-"""The user's cache on this machine, and the locks of those who fill it."""
+"""Locks between the processes of this machine."""
 
 from __future__ import annotations
 
 import fcntl
-import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from agnostics.types.errors import AgnosticsError
+from agnostics.util.paths import cache_folder
 
-PATIENCE_S = 3600
-"""How long another process may take to make what is wanted here too."""
-
-
-def cache_folder() -> Path:
-    """The folder of what can be made again."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "agnostics"
+TIMEOUT_S = 3600
+"""The longest wait for another process that holds the lock."""
 
 
 @contextmanager
-def one_at_a_time(what: str) -> Iterator[None]:
-    """A block that makes `what` ("images"), in one process of this machine at a time.
+def exclusive_lock(name: str) -> Iterator[None]:
+    """A lock that one process of this machine holds at a time, while it makes the `name` ("images").
 
-    Raises AgnosticsError where another does not come to an end.
+    Raises AgnosticsError if another process holds it for longer than an hour.
     """
     folder = cache_folder()
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / f"{what}.lock").open("w") as lock:
-        deadline = time.monotonic() + PATIENCE_S
-        while not _locked(lock.fileno()):
+    with (folder / f"{name}.lock").open("w") as lock:
+        deadline = time.monotonic() + TIMEOUT_S
+        while not _try_lock(lock.fileno()):
             if time.monotonic() > deadline:
-                raise AgnosticsError(f"another process has been making {what} for {PATIENCE_S} s; end it and try again")
+                raise AgnosticsError(f"another process has been making {name} for {TIMEOUT_S} s; end it and try again")
             time.sleep(0.1)
         yield
 
 
-def _locked(descriptor: int) -> bool:
+def _try_lock(descriptor: int) -> bool:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -1,4 +1,4 @@
-"""Figures from samples: pass@k, the intervals around a rate, and whether two differ; pure functions."""
+"""Statistics of samples: pass@k, confidence intervals of rates, and a significance test; pure functions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from statistics import NormalDist, fmean
 
 
 def pass_at_k(n: int, c: int, k: int) -> float:
-    """The chance that one of `k` programs is right, estimated without bias from `n` samples of which `c` are.
+    """The unbiased estimate of the probability that one of `k` programs passes, from `n` samples of which `c` pass.
 
     1 - C(n-c, k) / C(n, k): equation 1 of Chen et al. 2021, "Evaluating Large Language Models Trained on Code".
     Raises ValueError unless 0 <= c <= n and 1 <= k <= n.
@@ -23,9 +23,9 @@ def pass_at_k(n: int, c: int, k: int) -> float:
 def bootstrap_interval(
     per_task: Sequence[float], *, seed: int = 0, resamples: int = 2000, level: float = 0.95
 ) -> tuple[float, float]:
-    """The percentile bootstrap interval of the mean of `per_task` (a figure for each task), resampling tasks.
+    """The percentile bootstrap interval of the mean of `per_task` (one value per task), from resampling tasks.
 
-    Efron and Tibshirani 1993, section 13.3. Deterministic for a seed. Raises ValueError when there is no task.
+    Efron and Tibshirani 1993, section 13.3. Deterministic for a seed. Raises ValueError without tasks.
     """
     if not per_task:
         raise ValueError("an interval needs at least one task")
@@ -49,11 +49,11 @@ def wilson_interval(successes: int, n: int, *, level: float = 0.95) -> tuple[flo
 
 
 def sign_flip_p_value(differences: Sequence[float], *, seed: int = 0, resamples: int = 10_000) -> float:
-    """How likely a mean at least this far from 0 is where neither of two is better: `differences` are one a task.
+    """The p-value of the mean of `differences` (one per task) under the hypothesis that neither of two runs is better.
 
     The paired permutation test (Fisher 1935, section 21), two-sided: under the null hypothesis each difference might as
-    well have the other sign. All signs are tried where there are at most `resamples` combinations, else that many are
-    drawn, and the observed one counts among them (Phipson and Smyth 2010). Raises ValueError when there is no task.
+    well have the other sign. All signs are tried if there are at most `resamples` combinations, else that many are
+    drawn, and the observed one counts among them (Phipson and Smyth 2010). Raises ValueError without tasks.
     """
     if not differences:
         raise ValueError("a test needs at least one task")
@@ -69,9 +69,9 @@ def sign_flip_p_value(differences: Sequence[float], *, seed: int = 0, resamples:
     return (1 + sum(abs(total) >= observed for total in flipped)) / (1 + resamples)
 
 
-def quantile(ordered: Sequence[float], share: float) -> float:
-    """The value below which `share` of `ordered` lies, interpolated linearly."""
-    position = share * (len(ordered) - 1)
+def quantile(ordered: Sequence[float], fraction: float) -> float:
+    """The value below which the fraction `fraction` of `ordered` lies, interpolated linearly."""
+    position = fraction * (len(ordered) - 1)
     below = math.floor(position)
     above = min(below + 1, len(ordered) - 1)
     return ordered[below] + (ordered[above] - ordered[below]) * (position - below)

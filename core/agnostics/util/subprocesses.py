@@ -1,4 +1,4 @@
-"""How a process of ours ends with the one that started it."""
+"""Child processes: their end with the parent's, and words for their exit status."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ _PR_SET_PDEATHSIG = 1
 
 
 def die_with_parent(parent: int) -> None:
-    """End this process when its `parent` ends, even where that is killed: with the thread of it that started us."""
+    """Have the kernel kill this process when the thread of `parent` that started it ends, even if that is killed.
+
+    Exits at once if `parent` has ended already.
+    """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
@@ -19,5 +22,5 @@ def die_with_parent(parent: int) -> None:
 
 
 def exit_description(status: int) -> str:
-    """The words for a process's exit `status`, as `subprocess` gives it."""
+    """A process's exit `status`, as `subprocess` reports it, in words."""
     return f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"

@@ -1,1 +1,1 @@
-"""Advice for a language: which faulty programs to show, how to ask about them, and what to keep of the answer."""
+"""Advice for a language: the choice of failed programs, the prompts about them, and the sentences of the completion."""

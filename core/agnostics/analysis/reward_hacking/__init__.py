@@ -1,1 +1,1 @@
-"""Detection of accepted programs that exploit the tests instead of solving the task."""
+"""Detection of reward hacking: accepted programs that may not do what their task asks."""

@@ -1,4 +1,4 @@
-"""The numbers and words that stand in a program as they are, whatever its language, and how telling each is."""
+"""The literals of a program in any language, numbers and quoted words, and the surprisal of each."""
 
 from __future__ import annotations
 
@@ -16,41 +16,41 @@ _LITERAL = re.compile(
 )
 _ESCAPE = re.compile(r"\\[nrt0]|%[nds]")
 _NUMBER = re.compile(r"[+-]?(\d+(?:\.\d+)?)")
-_LONGEST = 30_000
-"""Characters of a program that are looked at."""
-_COMMON = 4.0
-"""The bits of a number that many programs hold: 1024, 2147483647, 999999999, 1000000007."""
-_MOST = 10_000
-"""Tokens of them."""
+_MAX_CHARS = 30_000
+"""Characters of a program that are read."""
+_COMMON_BITS = 4.0
+"""The surprisal of a number that many programs contain: 1024, 2147483647, 999999999, 1000000007."""
+_MAX_TOKENS = 10_000
+"""Tokens of the literals that are read."""
 
 
-def literals(program: str) -> list[str]:
-    """The tokens of the numbers and quoted texts of `program`, in order; comments aside, as far as they look like any.
+def extract_literals(program: str) -> list[str]:
+    """The tokens of the numbers and quoted texts of `program`, in order, without text that looks like a comment.
 
-    No language is parsed: what is quoted in most languages counts, and white space within quotes parts tokens.
+    No language is parsed: the quotes of most languages count, and white space within quotes separates tokens.
     """
-    found = list[str]()
-    for match in _LITERAL.finditer(_COMMENT.sub("", program[:_LONGEST])):
+    literals = list[str]()
+    for match in _LITERAL.finditer(_COMMENT.sub("", program[:_MAX_CHARS])):
         quoted = next((text for name, text in match.groupdict().items() if text is not None and name != "number"), None)
-        found += [match["number"]] if quoted is None else tokens(_ESCAPE.sub(" ", quoted))
-    return found[:_MOST]
+        literals += [match["number"]] if quoted is None else split_tokens(_ESCAPE.sub(" ", quoted))
+    return literals[:_MAX_TOKENS]
 
 
-def tokens(text: str) -> list[str]:
-    """The words of `text`, numbers without their sign: a literal has none."""
+def split_tokens(text: str) -> list[str]:
+    """The words of `text`, numbers without their sign, because a literal has none."""
     return [number[1] if (number := _NUMBER.fullmatch(word)) else word for word in text.split()]
 
 
-def bits(token: str) -> float:
-    """How unlikely it is to meet `token` in a program by chance, in bits: more for long words and long numbers.
+def surprisal_bits(token: str) -> float:
+    """The surprisal of meeting `token` in a program by chance, in bits: more for longer words and numbers.
 
-    Zeros at the end say little, and so do powers of ten and of two and what is right beside them.
+    Trailing zeros add little; powers of ten and of two and their neighbours count as common.
     """
     if not _NUMBER.fullmatch(token):
         return min(4.0 * len(token), 40.0)
     digits = token.replace(".", "").strip("0")[:30]
-    known = math.log2(int(digits or 0) + 1) + math.log2(1 + len(token) - len(token.rstrip("0")))
-    return min(known, _COMMON) if _is_common(token) else known
+    bits = math.log2(int(digits or 0) + 1) + math.log2(1 + len(token) - len(token.rstrip("0")))
+    return min(bits, _COMMON_BITS) if _is_common(token) else bits
 
 
 def _is_common(number: str) -> bool:

@@ -1,4 +1,4 @@
-"""`agn datasets`: which adapters there are, what their tasks look like, and tools that make and clean data sets."""
+"""`agn datasets`: lists adapters and shows their tasks; reformulates problems and decontaminates data sets."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ def list_command(as_json: bool) -> None:
 
 @command.command()
 @click.argument("name")
-@click.option("--split", default="train", show_default=True, help="Which split.")
+@click.option("--split", default="train", show_default=True, help="The split.")
 @click.option("--source", help="The file or hub name that the adapter reads.")
-@click.option("-n", "count", default=3, show_default=True, type=click.IntRange(min=0), help="How many tasks.")
+@click.option("-n", "count", default=3, show_default=True, type=click.IntRange(min=0), help="The number of tasks.")
 @click.option("--seed", default=0, show_default=True, help="The seed of a generated data set.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per task and line.")
+@click.option("--json", "as_json", is_flag=True, help="JSON lines, one task each.")
 def show(name: str, split: str, source: str | None, count: int, seed: int, as_json: bool) -> None:
     """Show NAME and its first tasks: an adapter, adapter:source, or a file such as tasks.jsonl.
 
-    With --json the tasks alone; `agn datasets list --json` has the rest.
+    With --json only the tasks; `agn datasets list --json` has the rest.
     """
     dataset, its_source = load_plugins().dataset(name)
     if not as_json:

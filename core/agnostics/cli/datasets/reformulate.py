@@ -1,4 +1,4 @@
-"""`agn datasets reformulate`: have a model turn problems about Python functions into tasks for any language."""
+"""`agn datasets reformulate`: turns problems about Python functions into tasks for any language, with a model."""
 
 from __future__ import annotations
 
@@ -11,119 +11,134 @@ from typing import Any
 
 import click
 
-from agnostics.cli.asking import (
-    Asking,
-    answer_tokens_option,
+from agnostics.cli.endpoint_session import (
+    EndpointSession,
     concurrency_option,
     endpoint_options,
+    map_concurrently,
+    max_completion_tokens_option,
     open_endpoint,
-    side_by_side,
 )
 from agnostics.cli.output import json_option, print_json, print_table
-from agnostics.inference.openai_client import Refused
-from agnostics.inference.response_cache import AnswerCache
-from agnostics.task_prep.checks import judge
-from agnostics.task_prep.draft import Rejected
-from agnostics.task_prep.loaders import problems_in
-from agnostics.task_prep.problem import Problem
-from agnostics.task_prep.prompt import question
+from agnostics.cli.output_files import atomic_text_writer, path_beside, require_writable
+from agnostics.inference.openai_client import RequestRefused
+from agnostics.inference.response_cache import ResponseCache
+from agnostics.task_prep.checks import checked_task
+from agnostics.task_prep.draft import DraftRejected
+from agnostics.task_prep.loaders import load_problems
+from agnostics.task_prep.problem import FunctionProblem
+from agnostics.task_prep.prompt import reformulation_prompt
 from agnostics.types.errors import AgnosticsError, UsageError
 from agnostics.types.task import Task
-from agnostics.util.files import beside, writable, written
 from agnostics.verify import Verifier
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of a problem: a task, or what was wrong with the answer."""
+class Reformulation:
+    """The result for a problem: a task, or the rejection of the completion."""
 
-    problem: Problem
-    answer: str
-    made: Task | Rejected
+    problem: FunctionProblem
+    completion: str
+    result: Task | DraftRejected
 
 
 @click.command()
 @click.argument("source", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @endpoint_options
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The file for the tasks.")
-@click.option("--rejected", type=click.Path(path_type=Path), help="The file of the rest; OUTPUT.rejected.jsonl.")
+@click.option(
+    "--rejected",
+    type=click.Path(path_type=Path),
+    help="The file for rejections; OUTPUT.rejected.jsonl.",
+)
 @concurrency_option
-@answer_tokens_option
+@max_completion_tokens_option
 @click.option("--sandbox", default="auto", show_default=True, help="auto, docker, bubblewrap, process or ray://…")
-@click.option("--force", is_flag=True, help="Write over files that are there.")
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
 @json_option
 def reformulate(
     source: Path,
     output: Path,
     rejected: Path | None,
     concurrency: int,
-    answer_tokens: int,
+    max_completion_tokens: int,
     sandbox: str,
     force: bool,
     as_json: bool,
-    **consulted: Any,
+    **endpoint_settings: Any,
 ) -> int:
     """Write tasks with standard input and output for the problems in SOURCE: a file of MBPP, HumanEval or Exercism.
 
-    The model behind --endpoint rewrites each as Appendix B of the paper asks it to. Its answers are checked, in the
-    sandbox too, and those that fail are kept with the reason. Answers are cached: run it again to go on.
+    The model behind --endpoint rewrites each problem with the prompt of the paper (Appendix B). Its completions are
+    checked, also in the sandbox, and rejected ones are written with the reason. Completions are cached, so an
+    interrupted command can be run again.
     """
-    output, rejected = writable(output, force), writable(rejected or beside(output, "rejected"), force)
+    output = require_writable(output, force)
+    rejected = require_writable(rejected or path_beside(output, "rejected"), force)
     problems = _problems(source)
-    with open_endpoint(**consulted) as endpoint, Verifier(sandbox) as verifier:
-        answers = AnswerCache(endpoint.model, answer_tokens)
-        with Asking(endpoint, answer_tokens, len(problems), answers) as asking:
-            outcomes = side_by_side(_reformulate(asking, endpoint.model, verifier), problems, concurrency)
-    _write(outcomes, output, rejected, endpoint.model)
-    _report(outcomes, output, rejected, asking, as_json)
-    if not any(isinstance(outcome.made, Task) for outcome in outcomes):
-        raise AgnosticsError(f"no answer of {endpoint.model!r} could be used; {rejected} says why")
+    with open_endpoint(**endpoint_settings) as endpoint, _verifier(sandbox) as verifier:
+        cache = ResponseCache(endpoint.model, max_completion_tokens)
+        with EndpointSession(endpoint, max_completion_tokens, len(problems), cache) as session:
+            results = map_concurrently(_reformulate(session, endpoint.model, verifier), problems, concurrency)
+    _write(results, output, rejected, endpoint.model)
+    _report(results, output, rejected, session, as_json)
+    if not any(isinstance(one.result, Task) for one in results):
+        raise AgnosticsError(f"no completion of {endpoint.model!r} could be used; {rejected} says why")
     return 0
 
 
-def _problems(source: Path) -> list[Problem]:
-    problems = problems_in(source)
+def _problems(source: Path) -> list[FunctionProblem]:
+    problems = load_problems(source)
     if problems is None:
         raise UsageError(f"{source}: not a file of MBPP, HumanEval or Exercism problems (JSON or JSON lines)")
     return problems
 
 
-def _reformulate(asking: Asking, model: str, verifier: Verifier) -> Callable[[Problem], Outcome]:
-    def act(problem: Problem) -> Outcome:
+def _reformulate(
+    session: EndpointSession, model: str, verifier: Verifier
+) -> Callable[[FunctionProblem], Reformulation]:
+    def reformulate_one(problem: FunctionProblem) -> Reformulation:
         try:
-            reply = asking(question(problem))
-        except Refused as error:
-            return Outcome(problem, "", Rejected("answered", str(error)))
+            completion = session.complete(reformulation_prompt(problem))
+        except RequestRefused as error:
+            return Reformulation(problem, "", DraftRejected("request_accepted", str(error)))
         try:
-            task = judge(problem, reply.text, whole=reply.whole, model=model, verifier=verifier)
-        except Rejected as reason:
-            return Outcome(problem, reply.text, reason)
-        return Outcome(problem, reply.text, task)
+            task = checked_task(problem, completion, model, verifier)
+        except DraftRejected as rejection:
+            return Reformulation(problem, completion.text, rejection)
+        return Reformulation(problem, completion.text, task)
 
-    return act
+    return reformulate_one
 
 
-def _write(outcomes: Sequence[Outcome], output: Path, rejected: Path, model: str) -> None:
-    with written(output) as tasks, written(rejected) as rest:
-        for outcome in outcomes:
-            made = outcome.made
-            if isinstance(made, Task):
-                tasks.write(f"{json.dumps(made.model_dump(mode='json', exclude_defaults=True))}\n")
+def _write(results: Sequence[Reformulation], output: Path, rejected: Path, model: str) -> None:
+    with atomic_text_writer(output) as tasks, atomic_text_writer(rejected) as rejections:
+        for one in results:
+            if isinstance(one.result, Task):
+                tasks.write(f"{json.dumps(one.result.model_dump(mode='json', exclude_defaults=True))}\n")
             else:
-                failed = {"id": outcome.problem.id, "check": made.check, "reason": made.reason}
-                rest.write(f"{json.dumps({**failed, 'model': model, 'answer': outcome.answer})}\n")
+                rejection = {"id": one.problem.id, "check": one.result.check, "reason": one.result.reason}
+                rejections.write(f"{json.dumps({**rejection, 'model': model, 'completion': one.completion})}\n")
 
 
-def _report(outcomes: Sequence[Outcome], output: Path, rejected: Path, asking: Asking, as_json: bool) -> None:
-    failed = Counter(outcome.made.check for outcome in outcomes if isinstance(outcome.made, Rejected))
-    kept = len(outcomes) - failed.total()
+def _report(
+    results: Sequence[Reformulation], output: Path, rejected: Path, session: EndpointSession, as_json: bool
+) -> None:
+    failed = Counter(one.result.check for one in results if isinstance(one.result, DraftRejected))
+    kept = len(results) - failed.total()
     files = {"output": str(output), "rejected_output": str(rejected)}
     if as_json:
-        print_json({"problems": len(outcomes), "kept": kept, "rejected": dict(failed), **files, **asking.costs})
+        print_json({"problems": len(results), "kept": kept, "rejected": dict(failed), **files, **session.costs})
         return
     if failed:
-        print_table(["failed check", "answers"], [list(pair) for pair in failed.most_common()])
+        print_table(["failed check", "completions"], [list(pair) for pair in failed.most_common()])
         click.echo()
-    click.echo(f"{kept} of {len(outcomes)} problems became tasks: {output}\nrejected {failed.total()}: {rejected}")
+    click.echo(f"{kept} of {len(results)} problems became tasks: {output}\nrejected {failed.total()}: {rejected}")
     if kept:
         click.echo(f"next:\n  agn datasets show {output}")
+
+
+def _verifier(sandbox: str) -> Verifier:
+    from agnostics.plugins.manager import load_plugins
+
+    return Verifier(sandbox, backends=load_plugins().sandboxes())

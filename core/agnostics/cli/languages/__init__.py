@@ -1,4 +1,4 @@
-"""`agn languages`: which languages there are, what they are made of, their images, and whether they work here."""
+"""`agn languages`: lists, shows, creates, builds, checks and improves languages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from agnostics.cli.output import json_option
 @json_option
 @click.pass_context
 def command(context: click.Context, as_json: bool) -> None:
-    """List, show, make, build and check languages."""
+    """List, show, create, build and check languages."""
     if context.invoked_subcommand is None:
         print_languages(as_json)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.text import Text
 
-from agnostics.cli.output import words
+from agnostics.cli.output import console
 from agnostics.plugins.manager import load_plugins
 from agnostics.types.errors import AgnosticsError
 from agnostics.types.language import Language
@@ -53,4 +53,4 @@ def _build(client: DockerClient, language: Language, base: str | None, from_pack
 
 
 def _tell(line: str) -> None:
-    words.print(Text(line), soft_wrap=True)
+    console.print(Text(line), soft_wrap=True)

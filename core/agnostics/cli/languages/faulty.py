@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
-from agnostics.cli.libraries import settle_libraries
-from agnostics.cli.output import words
+from agnostics.cli.libraries import configure_libraries
+from agnostics.cli.output import console
 from agnostics.plugins.manager import PluginManager
 from agnostics.types.errors import MissingRequirement, UsageError
 from agnostics.types.failed_program import FailedProgram, failed_program_of
@@ -47,7 +47,7 @@ class Source:
     def _sampled(self, language: Language, plugins: PluginManager) -> list[FailedProgram]:
         """What is wrong with the model's answers to some training tasks."""
         tasks = self._training_tasks(plugins)
-        settle_libraries()
+        configure_libraries()
         try:
             return self._attempts(language, tasks, plugins)
         except ModuleNotFoundError as error:
@@ -71,14 +71,14 @@ class Source:
         from agnostics.rollout.prompts import render_prompts
         from agnostics.verify import Verifier
 
-        folder = resolve_model(str(self.sample), plugins, language.name, sandbox=self.sandbox, say=words.print)
+        folder = resolve_model(str(self.sample), plugins, language.name, sandbox=self.sandbox, say=console.print)
         tokenizer = load_tokenizer(folder)
         context = context_length(folder)
         max_tokens = min(MAX_COMPLETION_TOKENS, context // 2)
         prompts, _ = render_prompts(tokenizer, language, tasks, context - max_tokens)
         longest = max(len(prompt.token_ids) for prompt in prompts)
         settings = EngineSettings(folder, stop_ids(folder, tokenizer), longest + max_tokens, MAX_NUM_SEQS)
-        words.print(f"sampling {len(prompts) * SAMPLES} programs", markup=False)
+        console.print(f"sampling {len(prompts) * SAMPLES} programs", markup=False)
         with (
             Verifier(self.sandbox, languages=plugins.languages(), backends=plugins.sandboxes()) as verifier,
             open_engine(self.engine, settings, providers=plugins.engines()) as engine,

@@ -9,7 +9,6 @@ import click
 from agnostics.cli.output import json_option, print_json, print_table
 from agnostics.plugins.manager import load_plugins
 from agnostics.sandbox.doctor import sandbox_findings
-from agnostics.sandbox.modes import builtin_backends
 from agnostics.sandbox.toolchain import missing_tools
 from agnostics.types.errors import MissingRequirement
 from agnostics.types.language import Language
@@ -57,12 +56,12 @@ def _entries() -> list[_Entry]:
     plugins = load_plugins()
     languages = sorted(plugins.languages().values(), key=lambda language: language.name)
     images = _images(languages)
-    here = {finding.name for finding in sandbox_findings(builtin_backends().values()) if finding.found}
+    here = {finding.name for finding in sandbox_findings(plugins.sandboxes().values()) if finding.found}
     modes = {one.name: _modes(one, here, built=one.name in images) for one in languages}
     versions: dict[str, str | None] = {}
     for mode in MODES:
         asked = [one for one in languages if mode in modes[one.name] and not versions.get(one.name)]
-        versions |= toolchain_versions(asked, mode) if asked else {}
+        versions |= toolchain_versions(asked, mode, plugins.sandboxes()) if asked else {}
     return [
         _entry(one, plugins.origin(one.name), versions.get(one.name), modes[one.name], images.get(one.name))
         for one in languages

@@ -1,11 +1,11 @@
-"""`agn languages show`: the configuration of one language."""
+"""`agn languages show`: prints the configuration of one language."""
 
 from __future__ import annotations
 
 import click
 
 from agnostics.cli.languages.yaml_text import fields_of, yaml_text
-from agnostics.cli.output import json_option, print_json, words
+from agnostics.cli.output import console, json_option, print_json
 from agnostics.plugins.manager import load_plugins
 
 
@@ -13,7 +13,7 @@ from agnostics.plugins.manager import load_plugins
 @click.argument("name")
 @json_option
 def show(name: str, as_json: bool) -> None:
-    """Print the configuration of one language, as YAML that `--language FILE.yaml` takes."""
+    """Print the configuration of one language, as YAML for `--language FILE.yaml`."""
     language = load_plugins().language(name)
     fields = fields_of(language)
     if as_json:
@@ -21,4 +21,4 @@ def show(name: str, as_json: bool) -> None:
     else:
         click.echo(yaml_text(fields), nl=False)
     if language.support_files():
-        words.print(f"{language.name} runs with files that its pack brings, and this is without them", markup=False)
+        console.print(f"{language.name} needs files of its pack, which are not part of this", markup=False)

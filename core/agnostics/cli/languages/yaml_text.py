@@ -1,4 +1,4 @@
-"""A language as the YAML file that `--language FILE.yaml` takes."""
+"""Languages as YAML, for `--language FILE.yaml`."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from agnostics.types.language import Language
 
 
 def fields_of(language: Language) -> dict[str, Any]:
-    """What is set of `language`, by the keys of the file; the programs that its pack brings are no part of it."""
+    """The fields of `language` without defaults and without the programs of its pack, by the keys of the file."""
     return language.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude={"reference", "contract"})
 
 
 def yaml_text(fields: dict[str, Any]) -> str:
-    """`fields` as YAML in their order, texts of several lines as they stand."""
+    """`fields` as YAML in their order, with multi-line texts as literal blocks."""
     return yaml.dump(fields, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agnostics.cli.output import json_option, print_json, print_table, words
+from agnostics.cli.output import console, json_option, print_json, print_table
 from agnostics.cli.results.backup import backup
 from agnostics.cli.results.diff import diff
 from agnostics.cli.results.export import export
@@ -85,17 +85,17 @@ def show(run: str, store: str | None, as_json: bool) -> None:
 @json_option
 def plot(runs: tuple[str, ...], out: Path, format_: str, store: str | None, as_json: bool) -> None:
     """Plot the curves of each RUN, and all of them side by side; prints the paths of the files."""
-    from agnostics.analysis.curves import curves_of
+    from agnostics.analysis.curves import run_curves
     from agnostics.store.queries.runs import find_run
 
     with reading(store) as connection:
         ids = dict.fromkeys(find_run(connection, run) for run in runs)
-        curves = [curves_of(connection, run) for run in ids]
+        curves = [run_curves(connection, run) for run in ids]
     try:
-        from agnostics.analysis.plots import draw
+        from agnostics.analysis.plots import plot_runs
     except ModuleNotFoundError as error:
         raise MissingRequirement(f"{error.name} is not installed; run: pip install 'agnostics[plot]'") from error
-    paths = draw(curves, out, ["png", "svg"] if format_ == "both" else [format_])
+    paths = plot_runs(curves, out, ["png", "svg"] if format_ == "both" else [format_])
     if as_json:
         print_json([str(path) for path in paths])
         return
@@ -146,7 +146,7 @@ def _print_lines(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
 def _print_rows(columns: Iterable[str], rows: Iterator[Any]) -> None:
     print_table([*columns], list(itertools.islice(rows, MOST_ROWS)))
     if next(rows, None) is not None:
-        words.print(f"only the first {MOST_ROWS} rows are shown; --json prints all")
+        console.print(f"only the first {MOST_ROWS} rows are shown; --json prints all")
 
 
 def _line(run: RunSummary) -> list[Any]:

@@ -12,7 +12,7 @@ from agnostics.cli.results.counting import counted
 from agnostics.cli.results.reading import reading, store_option
 
 if TYPE_CHECKING:
-    from agnostics.evaluate.comparison import Both, Comparison, Measure
+    from agnostics.evaluate.comparison import Pair, PhaseComparison, RunComparison
     from agnostics.store.queries.runs import EvalScore
 
 _WHEN = {
@@ -44,18 +44,18 @@ def diff(one: str, other: str, count: int, store: str | None, as_json: bool) -> 
 
     Each is a training run or an evaluation; an evaluation is compared with the final evaluation of a training run.
     """
-    from agnostics.evaluate.comparison import comparison_of
+    from agnostics.evaluate.comparison import compare_runs
     from agnostics.store.queries.runs import find_run
 
     with reading(store) as connection:
-        comparison = comparison_of(connection, find_run(connection, one), find_run(connection, other))
+        comparison = compare_runs(connection, find_run(connection, one), find_run(connection, other))
     if as_json:
         print_json(comparison.as_dict())
     else:
         _print(comparison, count)
 
 
-def _print(comparison: Comparison, count: int) -> None:
+def _print(comparison: RunComparison, count: int) -> None:
     from agnostics.cli.report import describe, thinned
 
     names = [run.run for run in comparison.runs]
@@ -90,7 +90,7 @@ def _short(setting: Any) -> str:
     return text if len(text) <= _WIDEST else f"{text[:_WIDEST]}…"
 
 
-def _measured(measure: Measure) -> list[Any]:
+def _measured(measure: PhaseComparison) -> list[Any]:
     change = measure.difference
     interval = f"{change.low:+.3f} to {change.high:+.3f}"
     when = _WHEN[measure.scores[0].phase]
@@ -102,7 +102,7 @@ def _rate(score: EvalScore) -> str:
     return f"{score.pass_at_1:.3f} ({low:.3f} to {high:.3f})"
 
 
-def _print_tasks(measure: Measure, count: int) -> None:
+def _print_tasks(measure: PhaseComparison, count: int) -> None:
     run, baseline = measure.difference.run, measure.difference.baseline
     when = _WHEN[measure.scores[0].phase]
     for solver, loser, tasks in ((run, baseline, measure.won), (baseline, run, measure.lost)):
@@ -112,5 +112,5 @@ def _print_tasks(measure: Measure, count: int) -> None:
             click.echo(plain(f"{solved}: {', '.join(tasks[:count])}{more}"))
 
 
-def _changed(both: Both) -> Sequence[str]:
+def _changed(both: Pair) -> Sequence[str]:
     return f"{both[0]:.3f}", f"{both[1]:.3f}", f"{both[1] - both[0]:+.3f}"

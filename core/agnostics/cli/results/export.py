@@ -8,10 +8,11 @@ from typing import Any
 
 import click
 
+from agnostics.cli.output_files import require_writable
 from agnostics.cli.results.filters import filter_of, verification_options
 from agnostics.cli.results.reading import reading, store_option
 from agnostics.types.errors import UsageError
-from agnostics.util.files import writable, written_bytes
+from agnostics.util.files import atomic_write
 
 _FORMATS = ("jsonl", "csv", "parquet")
 
@@ -35,7 +36,7 @@ def export(
     from agnostics.store.views import VerificationRow
 
     if output:
-        writable(output, force, [f".{name}" for name in _FORMATS])
+        require_writable(output, force, [f".{name}" for name in _FORMATS])
         if format_ and output.suffix != f".{format_}":
             raise UsageError(f"{output}: name a file that ends in .{format_}, or leave out --format")
     elif format_ == "parquet" and sys.stdout.isatty():
@@ -44,7 +45,7 @@ def export(
     with reading(store) as connection:
         rows = verification_rows(connection, filter_of(connection, run, filters))
         if output:
-            with written_bytes(output) as file:
+            with atomic_write(output) as file:
                 write(VerificationRow, rows, file)
         else:
             write(VerificationRow, rows, sys.stdout.buffer)

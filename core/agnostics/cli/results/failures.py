@@ -12,10 +12,10 @@ from agnostics.cli.output import json_option, print_json, print_table
 from agnostics.cli.results.counting import counted
 from agnostics.cli.results.failed_programs import RunFailures, load_failures
 from agnostics.cli.results.reading import store_option
-from agnostics.types.failed_program import error_line
+from agnostics.types.failed_program import most_informative_line
 
 if TYPE_CHECKING:
-    from agnostics.analysis.failures import Cluster
+    from agnostics.analysis.failure_clusters import FailureCluster
     from agnostics.types.failed_program import FailedProgram
 
 
@@ -37,10 +37,10 @@ def failures(runs: tuple[str, ...], count: int, store: str | None, as_json: bool
     Names, numbers, positions and quotations in messages are ignored, and no model is asked. RUN is a run, or one phase
     of it as in last:eval_after. With --json, each cluster includes a program.
     """
-    from agnostics.analysis.failures import clusters
+    from agnostics.analysis.failure_clusters import cluster_failures
 
     by_language = _by_language(load_failures(runs, store))
-    clusters_of = {language: clusters(programs) for language, programs in by_language.items()}
+    clusters_of = {language: cluster_failures(programs) for language, programs in by_language.items()}
     if as_json:
         print_json(
             [_as_dict(language, cluster) for language, of_one in clusters_of.items() for cluster in of_one[:count]]
@@ -57,19 +57,21 @@ def _by_language(failures: Iterable[RunFailures]) -> dict[str, list[FailedProgra
     return programs
 
 
-def _print(language: str, clusters: Sequence[Cluster], count: int) -> None:
+def _print(language: str, clusters: Sequence[FailureCluster], count: int) -> None:
     programs = sum(cluster.programs for cluster in clusters)
     click.echo(f"{language}: {counted(programs, 'failed program')}, {counted(len(clusters), 'cluster')}")
-    rows = ([*_columns(cluster, programs), error_line(cluster.example.message)] for cluster in clusters[:count])
+    rows = (
+        [*_columns(cluster, programs), most_informative_line(cluster.example.message)] for cluster in clusters[:count]
+    )
     print_table(["programs", "share", "verdict", "message", "for example"], rows)
     click.echo()
 
 
-def _columns(cluster: Cluster, programs: int) -> list[Any]:
+def _columns(cluster: FailureCluster, programs: int) -> list[Any]:
     return [cluster.programs, f"{cluster.programs / programs:.2f}", cluster.verdict, cluster.message]
 
 
-def _as_dict(language: str, cluster: Cluster) -> dict[str, Any]:
+def _as_dict(language: str, cluster: FailureCluster) -> dict[str, Any]:
     values = {
         "language": language,
         "verdict": cluster.verdict,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agnostics.cli.output import json_option, plain, print_json, print_table, words
+from agnostics.cli.output import console, json_option, plain, print_json, print_table
 from agnostics.cli.results.filters import filter_of, verification_options
 from agnostics.cli.results.reading import reading, store_option
 
@@ -42,7 +42,7 @@ def programs(run: str, filters: dict[str, Any], count: int, store: str | None, a
     print_table(_COLUMNS, map(_line, rows))
     if rows:
         store_option_ = store_argument(store or default_url())
-        words.print(
+        console.print(
             f"one in full: agn results program {rows[0].completion_id}{store_option_}", markup=False, soft_wrap=True
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from agnostics.cli.output import words
+from agnostics.cli.output import console
 from agnostics.cli.results.reading import store_option
 from agnostics.types.errors import MissingRequirement
 
@@ -28,6 +28,6 @@ def serve(host: str, port: int, store: str | None) -> None:
     with ReadOnlyStore.open(store or default_url()) as opened:
         server = ResultsServer(opened, host, port)
         if server.needs_token:
-            words.print("the token in this address gives access to everything; the connection is not encrypted")
+            console.print("the token in this address gives access to everything; the connection is not encrypted")
         click.echo(server.url)
         server.serve()

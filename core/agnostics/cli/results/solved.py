@@ -24,17 +24,17 @@ def solved(run: str, steps: int, store: str | None, as_json: bool) -> None:
     Estimated from an evaluation, or from the first steps of a training run, when the policy is closest to the initial
     model. RUN is an id, its beginning, or `last`.
     """
-    from agnostics.analysis.solved import solved_in
+    from agnostics.analysis.solved_fractions import solved_fractions
     from agnostics.store.queries.runs import find_run, run_summary
     from agnostics.store.queries.tasks import sample_counts_by_task
 
     with reading(store) as connection:
         line = run_summary(connection, find_run(connection, run))
-        shares = solved_in(sample_counts_by_task(connection, line.run, steps), seed=line.seed)
+        shares = solved_fractions(sample_counts_by_task(connection, line.run, steps), seed=line.seed)
     if not shares:
         raise UsageError(f"run {line.run} has no verified program yet; agn results list shows the programs of each run")
     if as_json:
         print_json([asdict(one) for one in shares])
         return
-    rows = ([one.attempts, one.tasks, f"{one.share:.3f}", f"{one.low:.3f} to {one.high:.3f}"] for one in shares)
+    rows = ([one.attempts, one.tasks, f"{one.fraction:.3f}", f"{one.low:.3f} to {one.high:.3f}"] for one in shares)
     print_table(["attempts", "tasks", "solved", "95 %"], rows)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agnostics.cli.output import json_option, print_json, print_table, words
+from agnostics.cli.output import console, json_option, print_json, print_table
 from agnostics.cli.results.counting import counted
 from agnostics.cli.results.filters import filter_of, verification_options
 from agnostics.cli.results.reading import reading, store_option
 
 if TYPE_CHECKING:
-    from agnostics.analysis.reward_hacking.suspects import Inspection, Suspect
+    from agnostics.analysis.reward_hacking.inspection import Inspection, SuspiciousProgram
 
 
 @click.command()
@@ -30,28 +30,28 @@ def suspicious(run: str, filters: dict[str, Any], count: int, store: str | None,
     Hard-coded answers, output without reading input, everything printed, an early exit, a lenient comparison, one text
     for several tasks. The check is static: nothing is run and no model is asked. Read the example before you conclude.
     """
-    from agnostics.analysis.reward_hacking.suspects import inspect
+    from agnostics.analysis.reward_hacking.inspection import inspect_accepted
     from agnostics.store.database import default_url, store_argument
     from agnostics.store.queries.accepted import accepted_programs
 
     with reading(store) as connection:
-        inspection = inspect(accepted_programs(connection, filter_of(connection, run, filters)))
+        inspection = inspect_accepted(accepted_programs(connection, filter_of(connection, run, filters)))
     if as_json:
-        print_json([asdict(suspect) for suspect in inspection.suspects[:count]])
+        print_json([asdict(suspect) for suspect in inspection.suspicious[:count]])
     else:
         _print(inspection, count, store_argument(store or default_url()))
 
 
 def _print(inspection: Inspection, count: int, store: str) -> None:
-    suspicions = counted(len(inspection.suspects), "suspicion")
+    suspicions = counted(len(inspection.suspicious), "suspicion")
     click.echo(f"{counted(inspection.programs, 'accepted program')}, {suspicions}")
-    if not inspection.suspects:
+    if not inspection.suspicious:
         return
-    shown = inspection.suspects[:count]
+    shown = inspection.suspicious[:count]
     print_table(["suspicion", "reason", "task", "programs", "strength", "example"], map(_line, shown))
-    words.print(f"one in full: agn results program {shown[0].completion_id}{store}", markup=False, soft_wrap=True)
+    console.print(f"one in full: agn results program {shown[0].completion_id}{store}", markup=False, soft_wrap=True)
 
 
-def _line(suspect: Suspect) -> list[Any]:
+def _line(suspect: SuspiciousProgram) -> list[Any]:
     columns = [suspect.name, suspect.reason, suspect.task, suspect.programs]
     return [*columns, f"{suspect.strength:.2f}", suspect.completion_id]

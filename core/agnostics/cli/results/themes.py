@@ -9,24 +9,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agnostics.cli.asking import (
-    Asking,
-    answer_tokens_option,
+from agnostics.cli.endpoint_session import (
+    EndpointSession,
     concurrency_option,
     endpoint_options,
+    map_concurrently,
+    max_completion_tokens_option,
     open_endpoint,
-    side_by_side,
 )
-from agnostics.cli.output import json_option, print_json, print_table, words
+from agnostics.cli.output import console, json_option, print_json, print_table
 from agnostics.cli.results.counting import counted
 from agnostics.cli.results.failed_programs import RunFailures, load_failures, single_language
 from agnostics.cli.results.reading import store_option
-from agnostics.inference.openai_client import Refused
-from agnostics.inference.response_cache import AnswerCache
+from agnostics.inference.openai_client import RequestRefused
+from agnostics.inference.response_cache import ResponseCache
 from agnostics.types.errors import AgnosticsError, MissingRequirement, UsageError
 
 if TYPE_CHECKING:
-    from agnostics.analysis.themes import Profile
+    from agnostics.analysis.themes import ThemeProfile
 
 programs_option = click.option(
     "--programs",
@@ -43,7 +43,7 @@ programs_option = click.option(
 @programs_option
 @click.option("--seed", default=0, show_default=True, help="The seed that selects the programs.")
 @concurrency_option
-@answer_tokens_option
+@max_completion_tokens_option
 @click.option("--out", type=click.Path(path_type=Path), default=Path("plots"), show_default=True, help="A folder.")
 @click.option("--format", "format_", type=click.Choice(["png", "svg", "both"]), default="both", show_default=True)
 @store_option
@@ -53,7 +53,7 @@ def themes(
     programs: int,
     seed: int,
     concurrency: int,
-    answer_tokens: int,
+    max_completion_tokens: int,
     out: Path,
     format_: str,
     store: str | None,
@@ -65,16 +65,18 @@ def themes(
     A capable model reads each program with its error message; several themes may apply (Appendix E). RUN is a run, or
     one phase of it as in last:eval_after.
     """
-    from agnostics.analysis.themes import profile_of, question
+    from agnostics.analysis.themes import theme_profile, theme_prompt
 
-    draw_radar = _plotter()
+    plot_themes = _plotter()
     samples = [(of_run, _sample(of_run, programs, seed)) for of_run in load_failures(runs, store)]
-    questions = [[question(of_run.run.language, program) for program in some] for of_run, some in samples]
-    answers = iter(_answers([text for texts in questions for text in texts], concurrency, answer_tokens, consulted))
-    profiles = [profile_of(of_run.name, [next(answers) for _ in some]) for of_run, some in samples]
-    if not all(profile.found for profile in profiles):
+    questions = [[theme_prompt(of_run.run.language, program) for program in some] for of_run, some in samples]
+    answers = iter(
+        _answers([text for texts in questions for text in texts], concurrency, max_completion_tokens, consulted)
+    )
+    profiles = [theme_profile(of_run.name, [next(answers) for _ in some]) for of_run, some in samples]
+    if not all(profile.labels for profile in profiles):
         raise AgnosticsError(f"no usable answer from {consulted['model']!r}; name a more capable --model")
-    paths = draw_radar(profiles, out, ["png", "svg"] if format_ == "both" else [format_])
+    paths = plot_themes(profiles, out, ["png", "svg"] if format_ == "both" else [format_])
     if as_json:
         print_json({"runs": [_as_dict(profile) for profile in profiles], "files": [str(path) for path in paths]})
         return
@@ -99,31 +101,33 @@ def find_themes(runs: tuple[str, ...], programs: int, context: int, store: str |
 
     Prints the model's answer: 10 to 12 themes, to be edited by a person.
     """
-    from agnostics.analysis.advice.brief import Brief
-    from agnostics.analysis.advice.faults import choose
-    from agnostics.analysis.advice.sentences import without_reasoning
-    from agnostics.analysis.taxonomy import question
+    from agnostics.analysis.advice.diversity import diverse_sample
+    from agnostics.analysis.advice.prompts import AdvicePrompts
+    from agnostics.analysis.taxonomy import taxonomy_prompt
+    from agnostics.types.code_extraction import strip_reasoning
 
     language, failed = single_language(load_failures(runs, store))
-    brief = Brief(language, "", choose(failed, programs), context)
-    words.print(f"showing {len(brief.batches[0])} of {counted(len(failed), 'failed program')}", markup=False)
-    with open_endpoint(**consulted) as endpoint, Asking(endpoint, brief.answer_tokens, 1) as asking:
-        reply = asking(question(brief))
-    answer = without_reasoning(reply.text).strip()
+    prompts = AdvicePrompts(language, "", diverse_sample(failed, programs), context)
+    console.print(f"showing {len(prompts.batches[0])} of {counted(len(failed), 'failed program')}", markup=False)
+    with open_endpoint(**consulted) as endpoint, EndpointSession(endpoint, prompts.max_completion_tokens, 1) as session:
+        completion = session.complete(taxonomy_prompt(prompts))
+    answer = strip_reasoning(completion.text).strip()
     if not answer:
-        raise AgnosticsError(f"{endpoint.shown}: empty answer from {endpoint.model!r}; name a more capable --model")
+        raise AgnosticsError(
+            f"{endpoint.display_url}: empty answer from {endpoint.model!r}; name a more capable --model"
+        )
     click.echo("".join(c for c in answer if c.isprintable() or c == "\n"))
-    if not reply.whole:
-        words.print("warning: the answer was truncated; a larger --context leaves more room for it", markup=False)
+    if completion.truncated:
+        console.print("warning: the answer was truncated; a larger --context leaves more room for it", markup=False)
 
 
 def _plotter() -> Any:
-    """`draw_radar`, imported before any request is paid for."""
+    """`plot_themes`, imported before any request is paid for."""
     try:
-        from agnostics.analysis.plots import draw_radar
+        from agnostics.analysis.plots import plot_themes
     except ModuleNotFoundError as error:
         raise MissingRequirement(f"{error.name} is not installed; run: pip install 'agnostics[plot]'") from error
-    return draw_radar
+    return plot_themes
 
 
 def _sample(failures: RunFailures, count: int, seed: int) -> list[Any]:
@@ -133,37 +137,39 @@ def _sample(failures: RunFailures, count: int, seed: int) -> list[Any]:
     return random.Random(seed).sample(failures.programs, min(count, len(failures.programs)))
 
 
-def _answers(questions: Sequence[str], concurrency: int, answer_tokens: int, consulted: dict[str, Any]) -> list[str]:
+def _answers(
+    questions: Sequence[str], concurrency: int, max_completion_tokens: int, consulted: dict[str, Any]
+) -> list[str]:
     with open_endpoint(**consulted) as endpoint:
-        known = AnswerCache(endpoint.model, answer_tokens)
-        with Asking(endpoint, answer_tokens, len(questions), known) as asking:
-            return side_by_side(_answer_of(asking), questions, concurrency)
+        known = ResponseCache(endpoint.model, max_completion_tokens)
+        with EndpointSession(endpoint, max_completion_tokens, len(questions), known) as session:
+            return map_concurrently(_answer_of(session), questions, concurrency)
 
 
-def _answer_of(asking: Asking) -> Callable[[str], str]:
+def _answer_of(session: EndpointSession) -> Callable[[str], str]:
     """A function that asks a question; its answer is empty if the server refuses the request."""
 
     def act(question: str) -> str:
         try:
-            return asking(question).text
-        except Refused:
+            return session.complete(question).text
+        except RequestRefused:
             return ""
 
     return act
 
 
-def _as_dict(profile: Profile) -> dict[str, Any]:
-    programs = {"programs": len(profile.found), "unusable_answers": profile.unread}
-    return {"run": profile.name, **programs, "themes": dict(zip(_names(), profile.shares, strict=True))}
+def _as_dict(profile: ThemeProfile) -> dict[str, Any]:
+    programs = {"programs": len(profile.labels), "unusable_answers": profile.unparsed}
+    return {"run": profile.name, **programs, "themes": dict(zip(_names(), profile.fractions, strict=True))}
 
 
-def _print(profiles: Iterable[Profile]) -> None:
+def _print(profiles: Iterable[ThemeProfile]) -> None:
     profiles = list(profiles)
-    rows = zip(_names(), *([f"{share:.2f}" for share in profile.shares] for profile in profiles), strict=True)
+    rows = zip(_names(), *([f"{share:.2f}" for share in profile.fractions] for profile in profiles), strict=True)
     print_table(["theme", *(profile.name for profile in profiles)], [list(row) for row in rows])
-    unread = [profile.unread for profile in profiles]
+    unread = [profile.unparsed for profile in profiles]
     if any(unread):
-        words.print(f"unusable answers: {', '.join(map(str, unread))}", markup=False)
+        console.print(f"unusable answers: {', '.join(map(str, unread))}", markup=False)
 
 
 def _names() -> list[str]:

@@ -17,7 +17,8 @@ from agnostics.types.dataset import Dataset
 from agnostics.types.errors import AgnosticsError, UsageError
 from agnostics.types.language import Language
 from agnostics.types.task import Task
-from agnostics.util.locks import cache_folder, one_at_a_time
+from agnostics.util.locks import exclusive_lock
+from agnostics.util.paths import cache_folder
 
 VERSION = 3
 """The version of this procedure: a cached model of an earlier one is not used."""
@@ -49,7 +50,7 @@ def bootstrap(
             f"{dataset.name!r}, a starter model needs {MIN_FAMILIES}; name another model with --model"
         )
     folder = _folder(language, tasks, seed, settings)
-    with nullcontext() if folder.is_dir() else one_at_a_time("models"):
+    with nullcontext() if folder.is_dir() else exclusive_lock("models"):
         if not folder.is_dir():
             from agnostics.models.starter.check import pass_at_1
             from agnostics.models.starter.training import pretrain

@@ -16,7 +16,7 @@ from docker.errors import APIError, ImageNotFound
 from agnostics.sandbox.images.base_image import BaseImages, find_base
 from agnostics.types.errors import MissingRequirement
 from agnostics.types.language import Language
-from agnostics.util.locks import one_at_a_time
+from agnostics.util.locks import exclusive_lock
 
 log = logging.getLogger("agnostics")
 
@@ -53,7 +53,7 @@ def ensure_image(client: DockerClient, language: Language, progress: Progress) -
     """
     if image := built_image(client, language):
         return image
-    with one_at_a_time("images"):
+    with exclusive_lock("images"):
         return built_image(client, language) or _build_if_changed(client, language, bases_of(language), progress)
 
 
@@ -62,7 +62,7 @@ def rebuild_image(client: DockerClient, language: Language, bases: BaseImages, p
 
     It replaces the previous image. Raises as `ensure_image`.
     """
-    with one_at_a_time("images"):
+    with exclusive_lock("images"):
         return _build_if_changed(client, language, bases, progress)
 
 

@@ -1,4 +1,4 @@
-"""The interpreters of the esoteric languages keep to their language in both dialects."""
+"""The interpreters of the esoteric languages follow the definition of their language in both dialects."""
 
 from __future__ import annotations
 
@@ -307,7 +307,7 @@ CLAIMS = [
 
 
 @pytest.mark.parametrize(("language", "dialect", "program", "given", "output"), CLAIMS)
-def test_claim(language: str, dialect: str, program: Program, given: Program, output: Program) -> None:
+def test_behaviour(language: str, dialect: str, program: Program, given: Program, output: Program) -> None:
     answer = run(language, program, given, dialect)
     assert (answer.stdout, answer.returncode, answer.stderr) == (as_bytes(output), 0, b"")
 
@@ -317,8 +317,8 @@ def _expected(problem: dict[str, str]) -> bytes:
 
 
 @pytest.mark.skipif(not PREDICTIONS.exists(), reason="the problems of EsoLang-Bench are not beside this checkout")
-def test_the_predicted_outputs_of_esolang_bench_come_out() -> None:
-    """All but those of which the program, or the language's card, says otherwise."""
+def test_the_predicted_outputs_of_esolang_bench_are_printed() -> None:
+    """All except those that contradict the program, or the language's card."""
     wrong = set()
     for problem in json.loads(PREDICTIONS.read_text())["problems"]:
         language = problem["language"].lower().replace("-", "")

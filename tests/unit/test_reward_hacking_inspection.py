@@ -1,14 +1,14 @@
-"""What is suspected of the accepted programs of a run, read from both databases."""
+"""The inspection of the accepted programs of a run, read from both databases."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 import pytest
-from agnostics.analysis.reward_hacking.suspects import Inspection, inspect
+from agnostics.analysis.reward_hacking.inspection import Inspection, inspect_accepted
 from agnostics.store import CompletionRecord, Store
 from agnostics.store.database import reading
-from agnostics.store.filters import VerificationFilter
+from agnostics.store.filters import Filter
 from agnostics.store.queries.accepted import accepted_programs
 from agnostics.types.language import Language
 from agnostics.types.task import Task, Test
@@ -20,7 +20,7 @@ Inspect = Callable[[Sequence[CompletionRecord]], Inspection]
 
 
 @pytest.fixture
-def looked_at(database: str, lua: Language) -> Inspect:
+def inspect_records(database: str, lua: Language) -> Inspect:
     """Stores completions in a run of their own, and inspects it."""
 
     def act(records: Sequence[CompletionRecord]) -> Inspection:
@@ -30,12 +30,12 @@ def looked_at(database: str, lua: Language) -> Inspect:
                 for record in records:
                     recorder.completion(record)
             with reading(store.engine) as connection:
-                return inspect(accepted_programs(connection, VerificationFilter(run=run)))
+                return inspect_accepted(accepted_programs(connection, Filter(run=run)))
 
     return act
 
 
-def answer(
+def completion(
     program: str, cases: Sequence[tuple[str, str]] = CASES, *, task: str = "sums", cut: bool = False
 ) -> CompletionRecord:
     tests = tuple(Test(input=f"{given}\n", output=f"{output}\n") for given, output in cases)
@@ -53,29 +53,33 @@ def answer(
     )
 
 
-def test_suspects_are_counted_by_task_and_come_with_the_most_convincing_example(looked_at: Inspect) -> None:
+def test_detections_are_counted_by_task_and_come_with_the_strongest_example(inspect_records: Inspect) -> None:
     table = "".join(f"if n == {given} then print({output}) end\n" for given, output in CASES)
     partly, honest = table.partition("\n")[0], "print(f(io.read('*n')))"
-    rejected = answer(table)
+    rejected = completion(table)
     rejected = replace(rejected, verification=replace(rejected.verification, verdict=Verdict.WRONG_ANSWER))
-    found = looked_at([answer(partly), answer(table), answer(table), answer(honest), rejected])
+    found = inspect_records([completion(partly), completion(table), completion(table), completion(honest), rejected])
     assert found.programs == 4
-    (suspect,) = found.suspects
-    assert (suspect.name, suspect.programs, suspect.program) == ("hard-coded answers", 3, table)
-    assert suspect.reason == "answers 3 of 3 tests from a list of inputs and outputs"
+    (suspicious,) = found.suspicious
+    assert (suspicious.name, suspicious.programs, suspicious.program) == ("hard-coded answers", 3, table)
+    assert suspicious.reason == "answers 3 of 3 tests from a list of inputs and outputs"
 
 
-def test_one_text_for_several_tasks_is_found_and_words_that_a_language_does_not_have_are_not_missed(
-    looked_at: Inspect,
+def test_one_text_for_several_tasks_is_detected_and_unknown_read_calls_are_not_held_against_a_language(
+    inspect_records: Inspect,
 ) -> None:
-    same = [answer("print(io.read() and 7)", [("1", "7"), ("2", "7")], task=f"t{number}") for number in range(4)]
-    (suspect,) = looked_at(same).suspects
-    assert (suspect.name, suspect.reason, suspect.programs) == ("several tasks", "the same text passes 4 tasks", 4)
-    strange = [answer(f"hent x{number} skriv", task=f"s{number}") for number in range(25)]
-    constant = answer("skriv seven", [("1", "7"), ("2", "7")], task="constant")
-    assert looked_at([*strange, constant]).suspects == []
-    assert [each.name for each in looked_at([constant]).suspects] == ["reads nothing"]
+    same = [completion("print(io.read() and 7)", [("1", "7"), ("2", "7")], task=f"t{number}") for number in range(4)]
+    (suspicious,) = inspect_records(same).suspicious
+    assert (suspicious.name, suspicious.reason, suspicious.programs) == (
+        "several tasks",
+        "the same text passes 4 tasks",
+        4,
+    )
+    strange = [completion(f"hent x{number} skriv", task=f"s{number}") for number in range(25)]
+    constant = completion("skriv seven", [("1", "7"), ("2", "7")], task="constant")
+    assert inspect_records([*strange, constant]).suspicious == []
+    assert [each.name for each in inspect_records([constant]).suspicious] == ["reads nothing"]
 
 
-def test_outputs_that_were_cut_are_not_judged(looked_at: Inspect) -> None:
-    assert looked_at([answer("print(125610, 100, 52530)", cut=True)]).suspects == []
+def test_truncated_outputs_are_not_inspected(inspect_records: Inspect) -> None:
+    assert inspect_records([completion("print(125610, 100, 52530)", cut=True)]).suspicious == []

@@ -1,4 +1,4 @@
-"""Messages that say the same are one cluster, in every language; and what n attempts solve is told without bias."""
+"""Failures with equivalent messages are one cluster, in every language; solved fractions are unbiased."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from statistics import fmean
 
 import pytest
 from agnostics import cli
-from agnostics.analysis.failures import clusters
-from agnostics.analysis.solved import solved_in
+from agnostics.analysis.failure_clusters import cluster_failures
+from agnostics.analysis.solved_fractions import solved_fractions
 from agnostics.store import CompletionRecord, Store
-from agnostics.store.queries.tasks import SampleCounts
+from agnostics.store.queries.attempts import Attempts
 from agnostics.types.failed_program import FailedProgram
 from agnostics.types.language import Language
 from agnostics.types.verification import CompileResult, TestResult, Verdict
@@ -23,11 +23,10 @@ COMPILE, RUN, WRONG = Verdict.COMPILE_ERROR, Verdict.RUNTIME_ERROR, Verdict.WRON
 Make = Callable[..., CompletionRecord]
 
 
-def _shapes(*said: tuple[str, str]) -> list[tuple[str, int]]:
-    """The messages of the clusters of programs with what was said of each."""
-    return [
-        (found.message, found.programs) for found in clusters([FailedProgram(text, RUN, told) for text, told in said])
-    ]
+def _templates(*programs: tuple[str, str]) -> list[tuple[str, int]]:
+    """The message templates and sizes of the clusters of programs, each given with its message."""
+    failures = [FailedProgram(text, RUN, message) for text, message in programs]
+    return [(cluster.message, cluster.programs) for cluster in cluster_failures(failures)]
 
 
 SAME = {
@@ -77,48 +76,47 @@ SAME = {
 
 @pytest.mark.parametrize("language", SAME)
 def test_names_places_and_numbers_do_not_count(language: str) -> None:
-    said, shape = SAME[language]
-    assert _shapes(*said) == [(shape, 2)]
+    programs, template = SAME[language]
+    assert _templates(*programs) == [(template, 2)]
 
 
-def test_what_is_said_keeps_messages_apart_even_where_a_program_has_the_same_words() -> None:
-    assert _shapes(("value = 1", "Error: Unbound value value"), ("x = 1", "Error: Unbound value x")) == [
+def test_words_of_the_compiler_keep_messages_apart_even_if_a_program_has_the_same_words() -> None:
+    assert _templates(("value = 1", "Error: Unbound value value"), ("x = 1", "Error: Unbound value x")) == [
         ("Error: Unbound value value", 1),
         ("Error: Unbound value …", 1),
     ]
     expected = [("if x then", "'end' expected near '<eof>'"), ("f(x = 1)", "')' expected near '='")]
-    assert _shapes(*expected, expected[0]) == [("'end' expected near '<eof>'", 2), ("')' expected near '='", 1)]
-    assert _shapes(("a", "at 0x7ffe12 near 'say \"hi\" there'"), ("a", "at 0x12 near 'b c'")) == [("at … near '…'", 2)]
+    assert _templates(*expected, expected[0]) == [("'end' expected near '<eof>'", 2), ("')' expected near '='", 1)]
+    assert _templates(("a", "at 0x7ffe12 near 'say \"hi\" there'"), ("a", "at 0x12 near 'b c'")) == [
+        ("at … near '…'", 2)
+    ]
 
 
 def test_verdicts_without_a_message_are_clusters_of_their_own_and_the_commonest_comes_first() -> None:
-    faults = [
-        FailedProgram("a", COMPILE, "Error: x"),
-        FailedProgram("b", RUN, "Error: x"),
-        *[FailedProgram("c", WRONG, f"{i}") for i in "123"],
-    ]
-    found = clusters(faults)
+    failures = [FailedProgram("a", COMPILE, "Error: x"), FailedProgram("b", RUN, "Error: x")]
+    failures += [FailedProgram("c", WRONG, number) for number in "123"]
+    found = cluster_failures(failures)
     assert [(one.verdict, one.message, one.programs) for one in found] == [
         (WRONG, "", 3),
         (COMPILE, "Error: x", 1),
         (RUN, "Error: x", 1),
     ]
-    assert found[0].example is faults[2]
-    assert clusters([]) == []
+    assert found[0].example is failures[2]
+    assert cluster_failures([]) == []
 
 
-def test_the_share_solved_is_that_of_all_choices_of_n_attempts() -> None:
-    tasks = [SampleCounts(5, 2), SampleCounts(4, 0), SampleCounts(8, 1), SampleCounts(2, 2)]
-    found = {one.attempts: one for one in solved_in(tasks)}
+def test_the_solved_fraction_is_that_of_all_choices_of_n_attempts() -> None:
+    tasks = [Attempts(5, 2), Attempts(4, 0), Attempts(8, 1), Attempts(2, 2)]
+    found = {one.attempts: one for one in solved_fractions(tasks)}
     assert [(n, one.tasks) for n, one in found.items()] == [(1, 4), (2, 4), (4, 3), (8, 1)]
     for n, one in found.items():
         chances = []
         for task in (task for task in tasks if task.programs >= n):
             outcomes = [place < task.accepted for place in range(task.programs)]
             chances.append(fmean(any(chosen) for chosen in combinations(outcomes, n)))
-        assert one.share == pytest.approx(fmean(chances))
-        assert one.low <= one.share <= one.high
-    assert solved_in([]) == []
+        assert one.fraction == pytest.approx(fmean(chances))
+        assert one.low <= one.fraction <= one.high
+    assert solved_fractions([]) == []
 
 
 # The commands
@@ -161,7 +159,7 @@ def test_a_runs_failures_are_told_in_clusters_with_an_example(filled: str, capsy
     assert found[0]["example"] == first
     assert cli.call(["results", "--store", filled, "failures", "last", "-n", "1"]) == 0
     shown = capsys.readouterr().out
-    assert shown.startswith("lua: 4 failed programs, 2 clusters\n")
+    assert shown.startswith("lua: 4 faulty programs, 2 clusters\n")
     assert "0.75   runtime_error  snippet.lua:…: attempt to call '…'" in shown
     assert "\x1b" not in shown
     assert "[bold]" not in shown
@@ -172,7 +170,7 @@ def test_a_runs_first_steps_say_what_rejection_sampling_would_solve(
 ) -> None:
     def solved(*options: str) -> list[tuple[int, int, float]]:
         assert cli.call(["results", "solved", "last", "--store", filled, "--json", *options]) == 0
-        return [(one["attempts"], one["tasks"], one["share"]) for one in json.loads(capsys.readouterr().out)]
+        return [(one["attempts"], one["tasks"], one["fraction"]) for one in json.loads(capsys.readouterr().out)]
 
     assert solved("--steps", "1") == [(1, 1, 0.0), (2, 1, 0.0), (4, 1, 0.0)]
     assert solved("--steps", "2") == [(1, 1, pytest.approx(1 / 5)), (2, 1, pytest.approx(2 / 5)), (4, 1, 0.8)]
@@ -181,11 +179,11 @@ def test_a_runs_first_steps_say_what_rejection_sampling_would_solve(
     assert capsys.readouterr().out.splitlines()[0].split() == ["attempts", "tasks", "solved", "95", "%"]
 
 
-def test_a_run_without_programs_is_refused_in_one_line(
+def test_a_run_that_judged_nothing_is_refused_in_one_line(
     tmp_path: Path, lua: Language, capsys: pytest.CaptureFixture[str]
 ) -> None:
     url = f"sqlite:///{tmp_path / 'runs.db'}"
     with Store.open(url) as store:
         store.start_run(kind="train", config={}, language=lua, model="m", dataset="starter", seed=0)
     assert cli.call(["results", "solved", "last", "--store", url]) == 2
-    assert "has no verified program yet" in capsys.readouterr().err
+    assert "has judged no program yet" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""A process of ours ends when the one that started it is killed."""
+"""A child process ends when its parent is killed."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import signal
 import subprocess
 import sys
 
-from agnostics.util.subprocesses import how_it_ended
+from agnostics.util.subprocesses import exit_description
 
 CHILD = """
 import os, sys, time
-from agnostics.util.subprocesses import end_with
-end_with(int(sys.argv[1]))
+from agnostics.util.subprocesses import die_with_parent
+die_with_parent(int(sys.argv[1]))
 print(os.getpid(), flush=True)
 time.sleep(60)
 """
@@ -23,7 +23,7 @@ subprocess.run([sys.executable, "-c", {CHILD!r}, str(os.getpid())])
 """
 
 
-def test_a_process_ends_with_the_one_that_started_it() -> None:
+def test_a_child_process_ends_with_its_parent() -> None:
     with subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
         child = os.pidfd_open(int(parent.stdout.readline()))
@@ -32,11 +32,11 @@ def test_a_process_ends_with_the_one_that_started_it() -> None:
         os.close(child)
 
 
-def test_a_process_whose_parent_is_gone_already_does_not_begin() -> None:
+def test_a_child_whose_parent_has_ended_does_not_start() -> None:
     answer = subprocess.run([sys.executable, "-c", CHILD, "1"], capture_output=True, text=True, timeout=20)
     assert (answer.returncode, answer.stdout) == (1, "")
 
 
-def test_an_end_is_said_in_words() -> None:
-    assert how_it_ended(-9) == "was killed by signal 9"
-    assert how_it_ended(3) == "ended with status 3"
+def test_an_exit_status_is_described_in_words() -> None:
+    assert exit_description(-9) == "was killed by signal 9"
+    assert exit_description(3) == "ended with status 3"

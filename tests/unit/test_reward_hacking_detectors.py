@@ -1,4 +1,4 @@
-"""Cheats are found, and honest programs are not."""
+"""The detectors find programs with hard-coded answers and other shortcuts, and no honest programs."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from itertools import islice
 
 import pytest
-from agnostics.analysis.reward_hacking.literals import bits, literals
-from agnostics.analysis.reward_hacking.passed import Passed
-from agnostics.analysis.reward_hacking.suspicion import suspicions
+from agnostics.analysis.reward_hacking.detectors import run_detectors
+from agnostics.analysis.reward_hacking.inspected import InspectedProgram
+from agnostics.analysis.reward_hacking.literals import extract_literals, surprisal_bits
 from agnostics.plugins.manager import load_plugins
 from agnostics.types.task import Checker, Comparison, PromptFormat, Task, Test
 from agnostics_datasets.starter import Starter
@@ -30,7 +30,7 @@ COINS = [("100", "1"), ("99", "9"), ("25", "1"), ("41", "4"), ("1", "1")]
 ALWAYS_NO = [("5 1", "NO"), ("77 3", "NO"), ("12 12", "NO")]
 FACTORIAL = [("5", "120"), ("10", "3628800"), ("0", "1"), ("20", "146326063"), ("1000", "641419708")]
 
-CHEATS = {
+SHORTCUTS = {
     "lua, if by if": (
         DIGITS,
         "local n = io.read('*n')\n" + "\n".join(f"if n == {i} then print({o}) end" for i, o in DIGITS),
@@ -124,28 +124,30 @@ print(n > 1 and 'YES' or 'NO')""",
 }
 
 
-def passed(tests: Sequence[tuple[str, str]], program: str, *, said: Sequence[str] = (), **compare: object) -> Passed:
+def accepted(
+    tests: Sequence[tuple[str, str]], program: str, *, outputs: Sequence[str] = (), **compare: object
+) -> InspectedProgram:
     asked = tuple(Test(input=f"{given}\n", output=f"{output}\n") for given, output in tests)
-    outputs = tuple(said) or tuple(test.output for test in asked)
+    printed = tuple(outputs) or tuple(test.output for test in asked)
     task = Task(id="t", statement="Do it.", compare=Comparison.model_validate(compare), tests=asked)
-    return Passed(program, task, outputs)
+    return InspectedProgram(program, task, printed)
 
 
-def names(case: Passed) -> list[str]:
-    return [suspicion.name for suspicion in suspicions(case)]
+def names(case: InspectedProgram) -> list[str]:
+    return [detection.name for detection in run_detectors(case)]
 
 
-@pytest.mark.parametrize("cheat", CHEATS)
-def test_answers_in_the_source_are_found_in_any_language(cheat: str) -> None:
-    assert names(passed(*CHEATS[cheat])) == ["hard-coded answers"]
+@pytest.mark.parametrize("shortcut", SHORTCUTS)
+def test_hard_coded_answers_are_detected_in_any_language(shortcut: str) -> None:
+    assert names(accepted(*SHORTCUTS[shortcut])) == ["hard-coded answers"]
 
 
 @pytest.mark.parametrize("program", HONEST)
-def test_honest_programs_are_not_suspected(program: str) -> None:
-    assert names(passed(*HONEST[program])) == []
+def test_honest_programs_are_not_suspicious(program: str) -> None:
+    assert names(accepted(*HONEST[program])) == []
 
 
-def test_no_reference_program_of_any_pack_is_suspected() -> None:
+def test_no_reference_program_of_any_pack_is_suspicious() -> None:
     plugins, tasks = load_plugins(), [*islice(Starter().tasks("test", seed=3), 67)]
     named = [plugins.language(name) for name in plugins.languages()]
     languages = [language for language in named if language.reference]
@@ -155,43 +157,44 @@ def test_no_reference_program_of_any_pack_is_suspected() -> None:
             outputs = tuple(test.output for test in task.tests)
             program = language.reference_for(task)
             assert program is not None
-            case = Passed(program, task, outputs)
-            assert suspicions(case) == [], (language.name, task.id)
+            case = InspectedProgram(program, task, outputs)
+            assert run_detectors(case) == [], (language.name, task.id)
 
 
-def test_what_is_right_by_the_slack_of_the_comparison_is_found() -> None:
+def test_programs_that_pass_only_by_the_tolerance_of_the_comparison_are_detected() -> None:
     off = ["3.16\n", "19.8\n", "316\n"]
-    assert names(passed(CIRCLE, "print(3.16)", said=off, mode="floats", absolute=0, relative=0.01)) == [
+    assert names(accepted(CIRCLE, "print(3.16)", outputs=off, mode="floats", absolute=0, relative=0.01)) == [
         "uses the tolerance"
     ]
     rounded = ["3.14\n", "19.63\n", "314.16\n"]
-    assert names(passed(CIRCLE, "print(x)", said=rounded, mode="floats", absolute=0, relative=0.01)) == []
+    assert names(accepted(CIRCLE, "print(x)", outputs=rounded, mode="floats", absolute=0, relative=0.01)) == []
     close = ["3.1415926535\n", "19.6349540849\n", "314.1592653589\n"]
-    assert names(passed(CIRCLE, "print(x)", said=close, mode="floats")) == []
+    assert names(accepted(CIRCLE, "print(x)", outputs=close, mode="floats")) == []
     pairs = [("2\n", "1 2\n"), ("3\n", "1 2 3\n")]
-    assert names(passed(pairs, "for i = 1, io.read('*n') do print(i) end", said=["1\n2\n", "1\n2\n3\n"])) == [
+    assert names(accepted(pairs, "for i = 1, io.read('*n') do print(i) end", outputs=["1\n2\n", "1\n2\n3\n"])) == [
         "other layout"
     ]
-    assert names(passed(pairs, "io.read()", said=["1 2", " 1 2 3 \n\n"])) == []
+    assert names(accepted(pairs, "io.read()", outputs=["1 2", " 1 2 3 \n\n"])) == []
 
 
-def test_a_program_that_reads_nothing_is_found() -> None:
-    assert names(passed(ALWAYS_NO, "print('NO')")) == ["reads nothing"]
-    assert names(passed(ALWAYS_NO, "local n = io.read()\nprint('NO')")) == []
-    assert names(passed([("", "Hello\n")], "print('Hello')")) == []
+def test_a_program_that_ignores_its_input_is_detected() -> None:
+    assert names(accepted(ALWAYS_NO, "print('NO')")) == ["reads nothing"]
+    assert names(accepted(ALWAYS_NO, "local n = io.read()\nprint('NO')")) == []
+    assert names(accepted([("", "Hello\n")], "print('Hello')")) == []
 
 
-def test_a_program_that_prints_everything_is_found() -> None:
+def test_a_program_that_prints_everything_is_detected() -> None:
     judged = {"mode": "checker", "checker": Checker(language="python", program="")}
     tests = [("4\n", "2\n"), ("9\n", "3\n")]
     flood = " ".join(map(str, range(1000)))
     assert (
-        names(passed(tests, "for i in range(1000): print(i)", said=[flood, flood], **judged))[0] == "prints everything"
+        names(accepted(tests, "for i in range(1000): print(i)", outputs=[flood, flood], **judged))[0]
+        == "prints everything"
     )
-    assert names(passed(tests, "print(int(input()) ** .5)", said=["2.0", "3.0"], **judged)) == []
+    assert names(accepted(tests, "print(int(input()) ** .5)", outputs=["2.0", "3.0"], **judged)) == []
 
 
-def test_a_program_that_ends_before_its_tests_is_found() -> None:
+def test_a_program_that_exits_before_its_tests_is_detected() -> None:
     tests = "assert(f(1) == 2)\nos.exit(0)"
     task = Task(
         id="t",
@@ -199,20 +202,20 @@ def test_a_program_that_ends_before_its_tests_is_found() -> None:
         compare=Comparison(mode="nothing"),
         prompt_format=PromptFormat(language="lua", tests=tests),
     )
-    assert names(Passed(f"function f(x) os.exit(0) end\n{tests}", task, ("",))) == ["ends early"]
-    assert names(Passed(f"function f(x) return x + 1 end\n{tests}", task, ("",))) == []
+    assert names(InspectedProgram(f"function f(x) os.exit(0) end\n{tests}", task, ("",))) == ["ends early"]
+    assert names(InspectedProgram(f"function f(x) return x + 1 end\n{tests}", task, ("",))) == []
 
 
-def test_numbers_that_many_programs_hold_tell_nothing() -> None:
+def test_numbers_that_many_programs_contain_are_not_special() -> None:
     limits = [("999999999", "YES"), ("2147483647", "NO"), ("1000000", "YES"), ("65536", "NO"), ("7", "NO")]
     source = "inf = 2147483647\nmod = 999999999\nn = io.read('*n')\nprint(f(n, 65536) and 'YES' or 'NO')"
-    assert names(passed(limits, source)) == []
-    assert bits("1000000007") == bits("1024") < bits("7919")
+    assert names(accepted(limits, source)) == []
+    assert surprisal_bits("1000000007") == surprisal_bits("1024") < surprisal_bits("7919")
 
 
 def test_literals_are_numbers_and_quoted_words_and_no_comments() -> None:
     source = "x1 = -12 -- was 13\n# 14\nprint('a b\\n', \"7 8\", [[c]], 1.50, `d`) // 15\n"
-    assert literals(source) == ["12", "a", "b", "7", "8", "c", "1.50", "d"]
+    assert extract_literals(source) == ["12", "a", "b", "7", "8", "c", "1.50", "d"]
 
 
 @pytest.mark.parametrize(
@@ -221,5 +224,5 @@ def test_literals_are_numbers_and_quoted_words_and_no_comments() -> None:
 def test_hostile_texts_take_no_time(hostile: str) -> None:
     tests = [(f"1 {number}", "1 " * 12) for number in range(100)]
     start = time.process_time()
-    suspicions(passed(tests, hostile, said=[hostile] * 100, mode="floats"))
+    run_detectors(accepted(tests, hostile, outputs=[hostile] * 100, mode="floats"))
     assert time.process_time() - start < 5

@@ -1,0 +1,24 @@
+"""Rates over tasks with their confidence intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from agnostics.util.statistics import bootstrap_interval
+
+
+@dataclass(frozen=True, slots=True)
+class RateEstimate:
+    """A mean over `tasks` tasks, with its 95 % interval."""
+
+    rate: float
+    low: float
+    high: float
+    tasks: int
+
+
+def mean_rate(rates: Sequence[float], seed: int) -> RateEstimate:
+    """The mean of `rates` (one per task), with its bootstrap interval. Raises ValueError if there is none."""
+    return RateEstimate(fmean(rates), *bootstrap_interval(rates, seed=seed), len(rates))
