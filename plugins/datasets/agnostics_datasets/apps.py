@@ -12,7 +12,7 @@ from agnostics_datasets.input_output import InputOutputProblem
 from agnostics_datasets.records import Records
 
 
-class Problem(InputOutputProblem):
+class AppsProblem(InputOutputProblem):
     """The fields of a problem that are read. The number is `id` in the files, and `problem_id` in the hub's viewer."""
 
     id: int = Field(validation_alias=AliasChoices("id", "problem_id"))
@@ -20,7 +20,7 @@ class Problem(InputOutputProblem):
     url: str | None = None
 
 
-class Apps(Records[Problem]):
+class Apps(Records[AppsProblem]):
     """APPS (Hendrycks et al., 2021, arXiv 2105.09938), from `codeparrot/apps` or its `train.jsonl` and `test.jsonl`.
 
     `InputOutputProblem.tests_and_comparison` defines the exclusions. APPS has no limits; the defaults apply. MIT; the
@@ -44,9 +44,9 @@ class Apps(Records[Problem]):
         "21e74ddf8de1a21436da12e3e653065c5213e9d1",
         files={"train": "train.jsonl", "test": "test.jsonl"},
     )
-    record = Problem
+    record = AppsProblem
 
-    def task(self, record: Problem, number: int, split: str, seed: int) -> Task | None:
+    def task(self, record: AppsProblem, number: int, split: str, seed: int) -> Task | None:
         """The task of a problem; see `Records.task`."""
         if (found := record.tests_and_comparison()) is None:
             return None

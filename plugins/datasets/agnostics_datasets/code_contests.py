@@ -33,7 +33,7 @@ class Duration(Fields):
     nanos: int = 0
 
 
-class Problem(Fields):
+class CodeContestsProblem(Fields):
     """The fields of a problem that are read."""
 
     name: str
@@ -51,7 +51,7 @@ class Problem(Fields):
     output_file: str = ""
 
 
-class CodeContests(Records[Problem]):
+class CodeContests(Records[CodeContestsProblem]):
     """CodeContests (Li et al., 2022, arXiv 2203.07814), from `deepmind/code_contests` or files with its columns.
 
     A task has the public, the private and the generated tests. Left out are problems without tests, those that read or
@@ -79,11 +79,11 @@ class CodeContests(Records[Problem]):
     hub: ClassVar[HubSource] = HubSource(
         "deepmind/code_contests",
         "802411c3010cb00d1b05bad57ca77365a3c699d6",
-        columns=tuple(Problem.model_fields),
+        columns=tuple(CodeContestsProblem.model_fields),
     )
-    record = Problem
+    record = CodeContestsProblem
 
-    def task(self, record: Problem, number: int, split: str, seed: int) -> Task | None:
+    def task(self, record: CodeContestsProblem, number: int, split: str, seed: int) -> Task | None:
         """The task of a problem; see `Records.task`."""
         tests = [*record.public_tests.tests(), *record.private_tests.tests(), *record.generated_tests.tests()]
         compare = comparison_of(record.description)
@@ -105,7 +105,7 @@ def _name(names: tuple[str, ...], number: int) -> str:
     return names[number] if 0 <= number < len(names) else names[0]
 
 
-def _limits(problem: Problem) -> LimitOverrides:
+def _limits(problem: CodeContestsProblem) -> LimitOverrides:
     time = problem.time_limit or Duration()
     run_s = time.seconds + time.nanos / 1e9
     memory = max(16, problem.memory_limit_bytes >> 20) if problem.memory_limit_bytes > 0 else None

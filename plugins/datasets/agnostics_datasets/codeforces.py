@@ -23,7 +23,7 @@ HELD_OUT = 107 / 5476
 _SOLUTIONS, _CHECKERS = "solutions_py_decontaminated", "checker_interactor"
 
 
-class Problem(Fields):
+class CodeforcesProblem(Fields):
     """The fields of a problem that are read, under the names of the source, and of the published form."""
 
     id: str = Field(validation_alias=AliasChoices("source_id", "id"))
@@ -43,7 +43,7 @@ class Classification(Fields):
     generation: str | None = None
 
 
-class Codeforces(Records[Problem]):
+class Codeforces(Records[CodeforcesProblem]):
     """Ag-Codeforces-X (the paper, Appendix B) in its published form: the problems of `nuprl/agnostics-codeforces-cots`.
 
     Statements of the split "train" are formatted in the styles of `drawn_style`, others with headings. The tests are
@@ -64,9 +64,9 @@ class Codeforces(Records[Problem]):
         "title, contest_start_year": "metadata",
     }
     hub: ClassVar[HubSource] = HubSource("nuprl/agnostics-codeforces-cots", None)
-    record = Problem
+    record = CodeforcesProblem
 
-    def task(self, record: Problem, number: int, split: str, seed: int) -> Task | None:
+    def task(self, record: CodeforcesProblem, number: int, split: str, seed: int) -> Task | None:
         """The task of a problem; see `Records.task`."""
         if not record.description or not record.examples:
             return None
@@ -131,7 +131,7 @@ class CodeforcesFromSource(Codeforces):
             rows = file_rows(str(Path(source) / _SOLUTIONS), split, (split,))
         return _with_one_output(rows, kinds)
 
-    def belongs(self, record: Problem, split: str) -> bool:
+    def belongs(self, record: CodeforcesProblem, split: str) -> bool:
         """Whether the record is in the split, by its id alone."""
         return (Random(f"held-out/{record.id}").random() < HELD_OUT) == (split == "test")
 

@@ -11,7 +11,7 @@ from agnostics import Dataset, LimitOverrides, Task, UsageError, unknown_name_er
 
 from agnostics_datasets.files import file_rows
 from agnostics_datasets.records import Fields, complaining
-from agnostics_datasets.statement_html import Page
+from agnostics_datasets.statement_html import StatementParser
 from agnostics_datasets.statement_rules import comparison_of
 
 _LIST = Path("metadata") / "problem_list.csv"
@@ -63,7 +63,7 @@ class CodeNet(Dataset):
 
 def _tasks(pages: Iterator[tuple[str, bytes]], listed: Mapping[str, _Listed]) -> Iterator[Task]:
     for name, html in pages:
-        page = Page(html.decode(errors="replace"))
+        page = StatementParser(html.decode(errors="replace"))
         compare = comparison_of(page.statement)
         if page.samples and compare is not None:
             about = listed.get(name, _Listed(id=name))

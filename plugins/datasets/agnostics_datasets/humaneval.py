@@ -15,7 +15,7 @@ STOP = ("\nclass", "\ndef", "\n#", "\nif", "\nprint")
 _SECONDS = 3.0
 
 
-class Problem(Fields):
+class HumanEvalProblem(Fields):
     """The fields of a problem that are read."""
 
     task_id: str
@@ -24,7 +24,7 @@ class Problem(Fields):
     test: str
 
 
-class HumanEval(Records[Problem]):
+class HumanEval(Records[HumanEvalProblem]):
     """HumanEval (Chen et al. 2021, arXiv 2107.03374) from its `HumanEval.jsonl.gz`.
 
     As in its `execution.py`, the program is prompt, completion, tests and `check(entry_point)`, and passes if it raises
@@ -42,9 +42,9 @@ class HumanEval(Records[Problem]):
         "prompt": "statement, which begins the program",
         "test, entry_point": "prompt_format",
     }
-    record = Problem
+    record = HumanEvalProblem
 
-    def task(self, record: Problem, number: int, split: str, seed: int) -> Task:
+    def task(self, record: HumanEvalProblem, number: int, split: str, seed: int) -> Task:
         """The task of a problem; see `Records.task`."""
         tests = f"{record.test}\ncheck({record.entry_point})"
         return formatted_task(

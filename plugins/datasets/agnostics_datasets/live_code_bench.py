@@ -15,7 +15,7 @@ from agnostics_datasets.records import Fields, Records
 from agnostics_datasets.statement_rules import comparison_of
 
 
-class Problem(Fields):
+class LiveCodeBenchProblem(Fields):
     """The fields of a problem that are read, under the names of LiveCodeBench, and of SandboxFusion's samples."""
 
     question_id: str | int = Field(validation_alias=AliasChoices("question_id", "id"))
@@ -26,7 +26,7 @@ class Problem(Fields):
     platform: str | None = None
 
 
-class LiveCodeBench(Records[Problem]):
+class LiveCodeBench(Records[LiveCodeBenchProblem]):
     """Ag-LiveCodeBench-X (the paper, section 4.2 and Appendix B), from `nuprl/Ag-LiveCodeBench-X`.
 
     Local files can be LiveCodeBench's own (`test.jsonl` to `test5.jsonl` are release 5), of which the same problems are
@@ -54,9 +54,9 @@ class LiveCodeBench(Records[Problem]):
         "platform": "tags",
     }
     hub: ClassVar[HubSource] = HubSource("nuprl/Ag-LiveCodeBench-X", "15bef6bf966893163ea9d22f25b7c58fec06a949")
-    record = Problem
+    record = LiveCodeBenchProblem
 
-    def task(self, record: Problem, number: int, split: str, seed: int) -> Task | None:
+    def task(self, record: LiveCodeBenchProblem, number: int, split: str, seed: int) -> Task | None:
         """The task of a problem; see `Records.task`."""
         if record.starter_code or not (tests := _tests(record.private_test_cases)):
             return None

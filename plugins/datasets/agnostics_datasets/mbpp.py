@@ -19,7 +19,7 @@ You are an expert Python programmer, and here is your task: {text} Your code sho
 _SECONDS = 10.0
 
 
-class Problem(Fields):
+class MbppProblem(Fields):
     """The fields of a problem that are read, as in `mbpp.jsonl` or in `sanitized-mbpp.json`."""
 
     task_id: int
@@ -29,7 +29,7 @@ class Problem(Fields):
     test_imports: tuple[str, ...] = ()
 
 
-class Mbpp(Records[Problem]):
+class Mbpp(Records[MbppProblem]):
     """MBPP (Austin et al. 2021, arXiv 2108.07732) from its `mbpp.jsonl` or `sanitized-mbpp.json`.
 
     The prompt is the paper's, without its examples: the program is the code block of a completion, and passes if none
@@ -50,14 +50,14 @@ class Mbpp(Records[Problem]):
         "test_setup_code, test_imports": "prompt_format",
     }
     stored: ClassVar[str | None] = "test"
-    record = Problem
+    record = MbppProblem
 
-    def belongs(self, record: Problem, split: str) -> bool:
+    def belongs(self, record: MbppProblem, split: str) -> bool:
         """The split of a problem, by its id."""
         ids = {"test": range(11, 511), "validation": range(511, 601), "train": range(601, 975)}
         return record.task_id in ids[split]
 
-    def task(self, record: Problem, number: int, split: str, seed: int) -> Task:
+    def task(self, record: MbppProblem, number: int, split: str, seed: int) -> Task:
         """The task of a problem; see `Records.task`."""
         asserts = "\n".join(record.test_list)
         setup = [*record.test_imports, *filter(None, [record.test_setup_code])]

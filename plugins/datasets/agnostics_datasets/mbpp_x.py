@@ -11,7 +11,7 @@ from agnostics_datasets.contest_prompt import WITH_HEADINGS, Sections, set_in
 from agnostics_datasets.records import Fields, Records
 
 
-class Problem(Fields):
+class MbppXProblem(Fields):
     """The fields of a problem that are read."""
 
     original_task_id: int
@@ -21,7 +21,7 @@ class Problem(Fields):
     tests: list[Test]
 
 
-class MbppX(Records[Problem]):
+class MbppX(Records[MbppXProblem]):
     """Ag-MBPP-X (the paper, sections 3.1 and Appendix B), from `nuprl/mbpp-agnostic-translation`, all of it.
 
     The splits are MBPP's, by its task ids: 11 to 510 are the split "test", 511 to 600 "validation", 601 to 974 and the
@@ -44,14 +44,14 @@ class MbppX(Records[Problem]):
         "nuprl/mbpp-agnostic-translation", "a32a76fa8a7ae4b6b2eeee31e086d1b33635940c", configuration="full"
     )
     stored: ClassVar[str | None] = "train"
-    record = Problem
+    record = MbppXProblem
 
-    def belongs(self, record: Problem, split: str) -> bool:
+    def belongs(self, record: MbppXProblem, split: str) -> bool:
         """The split of a problem, by its id."""
         number = record.original_task_id
         return split == ("test" if 11 <= number <= 510 else "validation" if 511 <= number <= 600 else "train")
 
-    def task(self, record: Problem, number: int, split: str, seed: int) -> Task | None:
+    def task(self, record: MbppXProblem, number: int, split: str, seed: int) -> Task | None:
         """The task of a problem; see `Records.task`."""
         if not record.tests or _contradict_each_other(record.tests):
             return None

@@ -32,7 +32,7 @@ _NO_FAILURE = r"\A(?!(?s:.*)failed)"
 _SECONDS = 15.0
 
 
-class Problem(Fields):
+class McEvalProblem(Fields):
     """The fields of a problem that are read."""
 
     task_id: str
@@ -42,7 +42,7 @@ class Problem(Fields):
     level: str | None = None
 
 
-class McEval(Records[Problem]):
+class McEval(Records[McEvalProblem]):
     """McEval (Chai et al. 2024, arXiv 2406.07436), its generation tasks, from a file of one language (`Lua.jsonl`).
 
     The program is the code block of a completion, between the imports of McEval's prompt and its tests, and passes if
@@ -65,9 +65,9 @@ class McEval(Records[Problem]):
         "test": "prompt_format",
         "level": "difficulty",
     }
-    record = Problem
+    record = McEvalProblem
 
-    def task(self, record: Problem, number: int, split: str, seed: int) -> Task:
+    def task(self, record: McEvalProblem, number: int, split: str, seed: int) -> Task:
         """The task of a problem; see `Records.task`. Raises UsageError for a language that is not supported."""
         language = record.task_id.partition("/")[0]
         if language not in LANGUAGES:
@@ -76,7 +76,7 @@ class McEval(Records[Problem]):
         return formatted_task(record.task_id, record.instruction, prompt_format, _SECONDS, difficulty=record.level)
 
 
-def _prompt_format(language: str, record: Problem) -> PromptFormat:
+def _prompt_format(language: str, record: McEvalProblem) -> PromptFormat:
     if language == "fortran":
         return PromptFormat(language=language, before=f"{record.test}\n", tests="end program\n", stdout=_NO_FAILURE)
     imports = re.findall(_IMPORTS[language], record.prompt, re.MULTILINE) if language in _IMPORTS else []

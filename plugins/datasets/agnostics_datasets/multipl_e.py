@@ -31,7 +31,7 @@ _PRINTED = {
 """Patterns that the output must match, for languages whose exit status does not show failed tests (`eval_*.py`)."""
 
 
-class Problem(Fields):
+class MultiplEProblem(Fields):
     """The fields of a problem that are read."""
 
     name: str
@@ -41,7 +41,7 @@ class Problem(Fields):
     stop_tokens: list[str]
 
 
-class MultiplE(Records[Problem]):
+class MultiplE(Records[MultiplEProblem]):
     """MultiPL-E (Cassano et al. 2023, arXiv 2208.08227) from a file of its problems in one language.
 
     As in `evaluation/src/main.py` of its repository, the model continues the prompt, the completion is truncated at the
@@ -60,9 +60,9 @@ class MultiplE(Records[Problem]):
         "prompt": "statement, which begins the program",
         "tests, stop_tokens, language": "prompt_format",
     }
-    record = Problem
+    record = MultiplEProblem
 
-    def task(self, record: Problem, number: int, split: str, seed: int) -> Task:
+    def task(self, record: MultiplEProblem, number: int, split: str, seed: int) -> Task:
         """The task of a problem; see `Records.task`."""
         language = record.language
         prompt_format = PromptFormat(

@@ -14,7 +14,7 @@ _BLOCKS = {"p", "div", "section", "ul", "ol", "table", "tr", "pre", "hr", *_HEAD
 _BREAK = re.compile(r"<br\s*/?>\n?", re.IGNORECASE)
 
 
-class Page(HTMLParser):
+class StatementParser(HTMLParser):
     """Parser of a statement. A sample is the preformatted text below a heading such as "Sample Input 1"."""
 
     def __init__(self, html: str) -> None:

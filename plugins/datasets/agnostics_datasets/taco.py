@@ -14,7 +14,7 @@ from agnostics_datasets.records import Records
 _MIB = {"k": 1 / 1024, "m": 1.0, "g": 1024.0}
 
 
-class Problem(InputOutputProblem):
+class TacoProblem(InputOutputProblem):
     """The fields of a problem that are read."""
 
     difficulty: str | None = None
@@ -25,7 +25,7 @@ class Problem(InputOutputProblem):
     memory_limit: str | None = None
 
 
-class Taco(Records[Problem]):
+class Taco(Records[TacoProblem]):
     """TACO (Li et al., 2023, arXiv 2312.14852), from `BAAI/TACO` or files with its columns.
 
     `InputOutputProblem.tests_and_comparison` defines the exclusions; TACO has no field for special checkers. A problem
@@ -51,11 +51,11 @@ class Taco(Records[Problem]):
         "BAAI/TACO",
         "d593ed0a2becbbc952230bb89be09189bf1056dc",
         files={"train": "ALL/train-*.parquet", "test": "ALL/test-*.parquet"},
-        columns=tuple(Problem.model_fields),
+        columns=tuple(TacoProblem.model_fields),
     )
-    record = Problem
+    record = TacoProblem
 
-    def task(self, record: Problem, number: int, split: str, seed: int) -> Task | None:
+    def task(self, record: TacoProblem, number: int, split: str, seed: int) -> Task | None:
         """The task of a problem; see `Records.task`."""
         if (found := record.tests_and_comparison()) is None:
             return None
