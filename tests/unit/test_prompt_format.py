@@ -6,7 +6,7 @@ import pytest
 from agnostics.types.errors import UsageError
 from agnostics.types.language import Language
 from agnostics.types.task import Comparison, PromptFormat, Task, Test
-from agnostics_datasets.multipl_e import MultiplE, Problem
+from agnostics_datasets.multipl_e import MultiplE, MultiplEProblem
 from pydantic import ValidationError
 
 STOP = ("\nlocal", "\nfunction", "\n--", "\n\n")
@@ -105,7 +105,7 @@ def test_what_multipl_es_programs_print_counts_where_its_evaluators_look_at_it(
     language: str, stdout: str, stderr: str, passes: bool
 ) -> None:
     """What the tools print was recorded from Clojure 1.11, Racket 8.7, Perl 5.36 and Scala 2.11."""
-    problem = Problem(name="HumanEval_0_f", language=language, prompt="", tests="", stop_tokens=[])
+    problem = MultiplEProblem(name="HumanEval_0_f", language=language, prompt="", tests="", stop_tokens=[])
     stitch = MultiplE().task(problem, 0, "test", 0).prompt_format
     assert stitch
     assert stitch.passes(stdout, stderr) is passes
