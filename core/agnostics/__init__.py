@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from agnostics.types.task import Comparison, Limits, Task, Test
     from agnostics.types.verification import Verdict, Verification
 
+__version__ = "0.1.0"
+"""The version of every distribution of this repository; it is written nowhere else."""
+
 __all__ = [
     "Algorithm",
     "Comparison",
