@@ -14,7 +14,7 @@ table: setup-test ; $(VENV)/bin/python benchmarks/table.py --write docs/results.
 lint: ; @scripts/install-light $(LIGHT) lint && scripts/lint $(LIGHT)/bin
 fmt: ; @scripts/install-light $(LIGHT) lint && $(LIGHT)/bin/ruff check --fix . && $(LIGHT)/bin/ruff format .
 unit: ; @scripts/install-light $(LIGHT) unit && $(LIGHT)/bin/pytest tests/unit --numprocesses auto $(ARGS)
-docs: ; @scripts/install-light $(LIGHT) docs && $(LIGHT)/bin/mkdocs build --strict $(ARGS)
+docs: ; @scripts/install-light $(LIGHT) docs && NO_MKDOCS_2_WARNING=1 $(LIGHT)/bin/mkdocs build --strict $(ARGS)
 dist: ; @scripts/install-light $(LIGHT) release && $(LIGHT)/bin/python scripts/build_distributions.py dist
 
 release-check: setup-test ; $(VENV)/bin/pytest tests/integration/test_release.py tests/integration/test_wheels.py $(ARGS)
