@@ -1,6 +1,7 @@
-"""The tests of this folder need Python and nothing else: what imports torch or starts a sandbox program fails.
+"""The tests of this folder need Python and nothing else: what imports torch or starts a sandbox or a server fails.
 
-`make unit` runs them where neither is installed; the check makes them fail where both are.
+`make unit` runs them where none of these is installed; the check makes them fail where all are. Only with `--postgres`
+may they start a database server.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ import pytest
 
 FOLDER = Path(__file__).parent
 MODULES = {"deepspeed", "peft", "ray", "tensorboard", "torch", "transformers", "trl", "vllm", "wandb"}
-PROGRAMS = {"bwrap", "docker", "dockerd", "initdb", "luajit", "podman", "postgres", "psql"}
+PROGRAMS = {"bwrap", "docker", "dockerd", "luajit", "podman"}
+SERVERS = {"initdb", "pg_ctl", "postgres"}
+_refused = PROGRAMS | SERVERS
 _HERE = False
 """Whether a test or a module of this folder is running now."""
 
@@ -25,11 +28,18 @@ def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
         return
     if event == "import" and arguments[0].partition(".")[0] in MODULES:
         pytest.fail(f"a test in tests/unit imports {arguments[0]}: move it to tests/models or tests/integration")
-    if event == "subprocess.Popen" and Path(str(arguments[0])).name in PROGRAMS:
-        pytest.fail(f"a test in tests/unit starts {arguments[0]}: move it to tests/integration")
+    if event == "subprocess.Popen" and (started := _refused & {Path(str(word)).name for word in arguments[1]}):
+        pytest.fail(f"a test in tests/unit starts {', '.join(started)}: move it to tests/integration")
 
 
 sys.addaudithook(_refuse)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Allow a database server where the tests are asked to use one."""
+    global _refused
+    if config.getoption("postgres", default=False):
+        _refused = PROGRAMS
 
 
 def _watched(path: Path) -> Generator[None, Any, Any]:
@@ -52,9 +62,3 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
 def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, Any, Any]:
     """Check what their modules import."""
     return (yield from _watched(collector.path))
-
-
-@pytest.fixture(scope="session")
-def postgres_server() -> str:
-    """There is none here."""
-    pytest.fail("a test in tests/unit wants a database server: move it to tests/integration")
