@@ -1,11 +1,13 @@
-"""Builds the sandbox's harness into the wheel: a static binary for each processor."""
+"""Builds the sandbox's harness into the wheel: a static binary for the processor that the wheel is tagged with."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 from typing import Any
 
@@ -15,21 +17,48 @@ ROOT = Path(__file__).parent
 SANDBOX = ROOT / "core" / "agnostics" / "sandbox"
 HARNESS = SANDBOX / "harness"
 PROCESSORS = ("x86_64", "aarch64")
+LINUXES = ("manylinux_2_17", "manylinux2014", "musllinux_1_1")
 FLAGS = ("-static", "-Os", "-s", "-std=gnu11", "-Wall", "-Wextra", "-Werror")
 
 
 class HarnessBuildHook(BuildHookInterface[Any]):
-    """Compiles the harness into `sandbox/bin/harness-PROCESSOR`, unless that is as new as its sources."""
+    """Compiles the harness into `sandbox/bin/harness-PROCESSOR`, unless that is as new as its sources.
 
-    def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
-        if self.target_name == "wheel":
+    A wheel has the harness of its platform; an editable installation has that of each processor.
+    """
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        if self.target_name != "wheel":
+            return
+        if version == "editable":
             build_harness()
+            return
+        binaries = build_harness(wheel_processors())
+        build_data["artifacts"] += [str(binary.relative_to(ROOT)) for binary in binaries]
+        build_data |= {"pure_python": False, "tag": wheel_tag()}
 
 
-def build_harness() -> list[Path]:
-    """The harness for each processor, compiled if its sources have changed."""
+def wheel_processors() -> tuple[str, ...]:
+    """The processor of the platform that a wheel is built for; every one if that platform is not Linux.
+
+    `_PYTHON_HOST_PLATFORM=linux-aarch64` builds for another platform, as it does for setuptools.
+    """
+    system, _, processor = sysconfig.get_platform().partition("-")
+    return (processor,) if system == "linux" and processor in PROCESSORS else PROCESSORS
+
+
+def wheel_tag() -> str:
+    """The tag of that wheel. A static binary needs no C library: it runs on any Linux of its processor."""
+    processors = wheel_processors()
+    if len(processors) > 1:
+        return "py3-none-" + re.sub(r"[-.]", "_", sysconfig.get_platform())
+    return "py3-none-" + ".".join(f"{system}_{processors[0]}" for system in LINUXES)
+
+
+def build_harness(processors: tuple[str, ...] = PROCESSORS) -> list[Path]:
+    """The harness for each of these processors, compiled if its sources have changed."""
     sources = sorted(HARNESS.glob("*.[ch]"))
-    return [build(sources, SANDBOX / "bin" / f"harness-{processor}", processor) for processor in PROCESSORS]
+    return [build(sources, SANDBOX / "bin" / f"harness-{processor}", processor) for processor in processors]
 
 
 def build(sources: list[Path], binary: Path, processor: str) -> Path:

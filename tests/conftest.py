@@ -27,6 +27,7 @@ from agnostics.types.verification import TestResult, Verdict, Verification
 from agnostics.verify import Verifier
 from agnostics_benchmarks.postgres import postgres_server as bench_server
 from command_line import Agn, Answer
+from distributions import built_wheels, distributions, wheels_environment  # noqa: F401  # fixtures
 
 
 def pytest_configure() -> None:

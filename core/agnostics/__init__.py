@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     )
     from agnostics.types.verification import TestResult, Verdict, Verification
 
+__version__ = "0.1.0"
+"""The version of every distribution of this repository; it is written nowhere else."""
+
 __all__ = [
     "FILE_NAME_PATTERN",
     "AgnosticsError",

@@ -301,7 +301,9 @@ def test_models_are_evaluated_and_compared_in_one_command(
     run.symlink_to(starter_model)
     words = ("--model", str(untrained), "--model", str(tmp_path / "run"), "--tasks", "6", "--samples", "3")
     settings = ("--set", "engine=transformers", "--set", "max_completion_tokens=96", "--set", "max_num_seqs=8")
-    answer = evaluate(*words, *settings, "--language-prompt", "--k", "1,3", "--plot", "chart.png", "--json")
+    answer = evaluate(
+        *words, *settings, "--language-prompt", "--temperature", "0.2", "--k", "1,3", "--plot", "chart.png", "--json"
+    )
     assert answer.returncode == 0, answer.stderr
     before, after = answer.json["evaluations"]
     (difference,) = answer.json["differences"]

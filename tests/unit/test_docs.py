@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator
 from inspect import signature
 from pathlib import Path
 
+import agnostics
 from agnostics.evaluate.settings import EvaluationSettings
 from agnostics.plugins import specs
 from agnostics.plugins.manager import load_plugins
@@ -17,6 +19,7 @@ from agnostics.types.language import Language
 from pydantic import BaseModel
 
 DOCS = Path(__file__).parents[2] / "docs"
+ROOT = DOCS.parent
 
 
 def keys(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
@@ -38,8 +41,8 @@ def test_every_setting_of_an_evaluation_is_documented_and_no_other() -> None:
     assert re.findall(r"^\| `([a-z_.]+)` \|", section, re.MULTILINE) == list(keys(EvaluationSettings))
 
 
-def test_every_figure_of_a_step_is_documented_as_the_code_describes_it() -> None:
-    section = (DOCS / "training.md").read_text().partition("| figure |")[2].partition("## ")[0]
+def test_every_metric_of_a_step_is_documented_as_the_code_describes_it() -> None:
+    section = (DOCS / "training.md").read_text().partition("| metric |")[2].partition("## ")[0]
     assert dict(re.findall(r"^\| `(\w+)` \| (.*?) \|$", section, re.MULTILINE)) == METRICS
 
 
@@ -69,3 +72,29 @@ def test_every_data_set_is_documented_and_no_other() -> None:
         rows = re.findall(r"^\| (`.*?) \|", path.read_text(), re.MULTILINE)
         documented = [name for row in rows for name in re.findall(r"`([\w-]+)`", row)]
         assert sorted(documented) == sorted(load_plugins().datasets())
+
+
+def test_every_page_is_in_the_navigation_of_the_site() -> None:
+    named = re.findall(r"^ +- .*: ([\w-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
+    assert sorted(named) == sorted(path.name for path in DOCS.glob("*.md"))
+
+
+def test_every_file_that_a_text_of_the_repository_links_to_exists() -> None:
+    for text in [*ROOT.glob("*.md"), *DOCS.glob("*.md"), *ROOT.glob("plugins/*/README.md")]:
+        links = re.findall(r"\]\(([^)#\s]+)[^)]*\)", text.read_text())
+        missing = [link for link in links if not re.match(r"\w+:", link) and not (text.parent / link).exists()]
+        assert not missing, f"{text.relative_to(ROOT)} links to {missing}"
+
+
+def test_the_version_is_written_once_and_packs_depend_on_its_series() -> None:
+    series = ".".join(agnostics.__version__.split(".")[:2])
+    for path in (*ROOT.glob("plugins/*/pyproject.toml"), ROOT / "benchmarks" / "pyproject.toml"):
+        project = tomllib.loads(path.read_text())["project"]
+        assert project["dynamic"] == ["version"]
+        assert f"agnostics~={series}" in project["dependencies"], path
+
+
+def test_every_distribution_has_the_same_license() -> None:
+    license_ = (ROOT / "LICENSE").read_bytes()
+    for path in ROOT.glob("plugins/*/pyproject.toml"):
+        assert (path.parent / "LICENSE").read_bytes() == license_, f"cp LICENSE {path.parent.relative_to(ROOT)}"
