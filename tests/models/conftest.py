@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import preloaded
 import pytest
 
 AGN = (sys.executable, "-m", "agnostics")
@@ -33,9 +34,10 @@ class Home:
         return [*agn, "run", *words, "--sandbox", "bubblewrap", "--store", self.url, "--json", *sets]
 
     def tried(self, *words: str, settings: Sequence[str], agn: Sequence[str] = AGN) -> subprocess.CompletedProcess[str]:
-        """What became of a run."""
+        """What became of a run, for which nothing is imported again unless `agn` is another command."""
         command = self.command(*words, settings=settings, agn=agn)
-        return subprocess.run(command, capture_output=True, text=True, timeout=300)
+        run = preloaded.run if tuple(agn) == AGN else subprocess.run
+        return run(command, capture_output=True, text=True, timeout=300)
 
     def run(self, *words: str, **options: Any) -> dict[str, Any]:
         """The summary of a run that ends well; nothing else is said on stdout."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
+import preloaded
 import pytest
 import torch
 from agnostics.algorithms.algorithm import Algorithm
@@ -133,7 +133,7 @@ def test_a_run_with_adapters_resumes_to_the_same_losses(starter_model: Path, tmp
         "rollout.max_completion_tokens=48",
     ]
     settings += ["rollout.temperature=1.0", "train.learning_rate=1e-2", "train.warmup_epochs=0", "evaluation.tasks=0"]
-    settings += ["train.lora_rank=8", "train.kl_coef=0.01", "checkpoint_interval=1", "checkpoints=3"]
+    settings += ["train.lora_rank=8", "train.kl_coef=0.01", "checkpoint_interval=1", "keep_checkpoints=3"]
     sets = [part for setting in [*settings, f"output={tmp_path / 'runs'}"] for part in ("--set", setting)]
     run = _agn(tmp_path, "--model", str(starter_model), "--steps", "3", *sets)["run"]
     figures = _figures(tmp_path, run)
@@ -146,7 +146,7 @@ def test_a_run_with_adapters_resumes_to_the_same_losses(starter_model: Path, tmp
 
 def _agn(home: Path, *words: str) -> dict[str, Any]:
     command = [*AGN, "run", *words, "--sandbox", "bubblewrap", "--store", f"sqlite:///{home / 'agnostics.db'}"]
-    answer = subprocess.run([*command, "--json"], capture_output=True, text=True, timeout=240)
+    answer = preloaded.run([*command, "--json"], capture_output=True, text=True, timeout=240)
     assert answer.returncode == 0, answer.stderr
     summary: dict[str, Any] = json.loads(answer.stdout)
     return summary

@@ -15,9 +15,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import preloaded
 import pytest
 from agnostics.callbacks.dispatch import meaning, shown
 
+FRESH = (sys.executable, "-c", "from agnostics.cli import main; main()")
+"""An interpreter of its own: all that it says while it imports is heard."""
 Figures = dict[tuple[int, str], float]
 TINY = [
     "rollout.prompts_per_step=2",
@@ -44,7 +47,7 @@ def test_a_short_run_stores_all_it_did_and_its_configuration_repeats_it(
     engine: str, changed: list[str], starter_model: Path, home: Any, tmp_path: Path
 ) -> None:
     settings = [*TINY, *HELD_OUT, f"rollout.engine={engine}"]
-    summary = home.run("--model", str(starter_model), "--steps", "3", settings=settings)
+    summary = home.run("--model", str(starter_model), "--steps", "3", settings=settings, agn=FRESH)
     assert summary.keys() == {
         *("run", "language", "steps", "completions", "pass_at_1_before", "pass_at_1_after"),
         *("interval_before", "interval_after", "checkpoint", "store", "seconds"),
@@ -97,8 +100,8 @@ def test_an_interrupted_run_resumes_to_where_an_uninterrupted_one_gets(
     words = ("--model", str(starter_model), "--steps", "5")
     settings = [*TINY, *HELD_OUT, "rollout.engine=transformers"]
     whole = home.run(*words, settings=settings)
-    command = home.command(*words, settings=[*settings, 'watch=["tensorboard", "wandb"]'])
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    command = home.command(*words, settings=[*settings, 'loggers=["tensorboard", "wandb"]'])
+    process = preloaded.Popen(command, stderr=preloaded.PIPE)
     assert process.stderr is not None
     said = []
     for line in process.stderr:
@@ -155,8 +158,8 @@ def test_a_run_killed_ten_times_at_random_ends_as_one_that_was_not(starter_model
     lasted, rng = time.monotonic() - started, random.Random(0)
     command = home.command(*words, settings=settings)
     for _ in range(KILLS):
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        with suppress(subprocess.TimeoutExpired):
+        process = preloaded.Popen(command, stdout=preloaded.DEVNULL, stderr=preloaded.DEVNULL)
+        with suppress(preloaded.TimeoutExpired):
             process.wait(timeout=rng.uniform(0.3, 1.0) * lasted)
         process.kill()
         process.wait(timeout=60)
@@ -202,7 +205,8 @@ def test_the_best_checkpoint_is_kept_beside_the_last(starter_model: Path, home: 
 def test_a_checkpoint_that_changed_or_is_another_runs_is_refused(
     starter_model: Path, home: Any, tmp_path: Path
 ) -> None:
-    settings = [*TINY, "rollout.engine=transformers", "evaluation.tasks=0", "checkpoint_interval=1", "checkpoints=2"]
+    settings = [*TINY, "rollout.engine=transformers", "evaluation.tasks=0"]
+    settings += ["checkpoint_interval=1", "keep_checkpoints=2"]
     run = home.run("--model", str(starter_model), "--steps", "3", settings=settings)["run"]
     folder = tmp_path / "runs" / run
     assert [path.name for path in sorted((folder / "checkpoints").iterdir())] == ["step-000002", "step-000003"]
@@ -230,7 +234,7 @@ def test_a_checkpoint_that_changed_or_is_another_runs_is_refused(
         (("--dataset", "startr"), "unknown dataset 'startr'; did you mean 'starter'?"),
         (("--model", "startr"), "unknown model 'startr'; did you mean 'starter'?"),
         (("--model", "/"), "/ is not a model folder: it has no config.json"),
-        (("--set", 'watch=["tensorbord"]'), "unknown watcher 'tensorbord'; did you mean 'tensorboard'?"),
+        (("--set", 'loggers=["tensorbord"]'), "unknown watcher 'tensorbord'; did you mean 'tensorboard'?"),
         (("--set", "train.clip=1"), "unknown key 'train.clip'; did you mean 'train.clip_"),
         (("--resume", "20200101-000000-aaaa"), "unknown run '20200101-000000-aaaa'"),
         (("nowhere.toml",), "nowhere.toml: no such configuration file"),
@@ -250,7 +254,7 @@ def test_bad_input_is_one_line_and_leaves_nothing(
 @pytest.mark.parametrize("name", ["tensorboard", "wandb"])
 def test_a_watcher_without_its_package_is_told_of_before_anything_is_done(name: str, home: Any, tmp_path: Path) -> None:
     without = f"import sys; sys.modules[{name!r}] = None; from agnostics.cli import main; main()"
-    answer = home.tried(settings=[f'watch=["{name}"]'], agn=[sys.executable, "-c", without])
+    answer = home.tried(settings=[f'loggers=["{name}"]'], agn=[sys.executable, "-c", without])
     assert answer.returncode == 3
     assert answer.stderr == f"agn: {name} is not installed; run: pip install 'agnostics[watch]'\n"
     assert list(tmp_path.iterdir()) == []

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
+import preloaded
 import pytest
 import torch
 from agnostics.algorithms.loss_terms import clipped_objective
@@ -274,6 +274,6 @@ def test_the_vocabulary_of_qwen_trains_without_its_logits_in_memory(tiny_model: 
 def _run_alone(script: str, *arguments: str) -> list[str]:
     """What `script` prints, in a process of its own: vLLM ends the process group that DeepSpeed holds on to."""
     command = [sys.executable, "-c", script, *arguments]
-    answer = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    answer = preloaded.run(command, capture_output=True, text=True, timeout=300)
     assert answer.returncode == 0, answer.stderr
     return answer.stdout.splitlines()
