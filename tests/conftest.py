@@ -43,7 +43,19 @@ def postgres_server() -> Iterator[str]:
         pytest.skip(str(error))
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let the tests of `tests/unit` start a PostgreSQL server only if they are asked to."""
+    parser.addoption("--postgres", action="store_true", help="run the unit tests of the store on PostgreSQL, too")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run what needs a database on each kind of database, the unit tests on SQLite alone unless asked to."""
+    if "databases" in metafunc.fixturenames:
+        alone = metafunc.definition.path.parent.name == "unit" and not metafunc.config.getoption("postgres")
+        metafunc.parametrize("databases", ["sqlite"] if alone else ["sqlite", "postgres"], indirect=True)
+
+
+@pytest.fixture
 def databases(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], str]:
     """Makes URLs of databases that are not there yet (SQLite), or of empty schemas (Postgres)."""
     if request.param == "sqlite":
