@@ -272,17 +272,26 @@ def chat_server(
         server.close()
 
 
-@pytest.fixture
-def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A Ray cluster of two nodes with a processor each, on this machine."""
+@pytest.fixture(scope="module")
+def ray_cluster() -> Iterator[Any]:
+    """A Ray cluster on this machine, which the tests of a file share; its head has one processor."""
     from ray.cluster_utils import Cluster
 
     node = {"num_cpus": 1, "object_store_memory": 80 << 20, "include_dashboard": False}
     made = Cluster(initialize_head=True, head_node_args=node)
-    made.add_node(num_cpus=1, object_store_memory=80 << 20)
-    monkeypatch.setenv("RAY_ADDRESS", made.address)
     yield made
     made.shutdown()
+
+
+@pytest.fixture
+def cluster(ray_cluster: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A Ray cluster of two nodes with a processor each, whatever the test before has left."""
+    for node in list(ray_cluster.worker_nodes)[1:]:
+        ray_cluster.remove_node(node)
+    if not ray_cluster.worker_nodes:
+        ray_cluster.add_node(num_cpus=1, object_store_memory=80 << 20)
+    monkeypatch.setenv("RAY_ADDRESS", ray_cluster.address)
+    return ray_cluster
 
 
 PACKS = Path(__file__).parents[1] / "plugins"
