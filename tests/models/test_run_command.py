@@ -47,7 +47,8 @@ def test_a_short_run_stores_all_it_did_and_its_configuration_repeats_it(
     engine: str, changed: list[str], starter_model: Path, home: Any, tmp_path: Path
 ) -> None:
     settings = [*TINY, *HELD_OUT, f"rollout.engine={engine}"]
-    summary = home.run("--model", str(starter_model), "--steps", "3", settings=settings, agn=FRESH)
+    words = ("--model", str(starter_model), "--dataset", "starter", "--steps", "3")
+    summary = home.run(*words, settings=settings, agn=FRESH)
     assert summary.keys() == {
         *("run", "language", "steps", "completions", "pass_at_1_before", "pass_at_1_after"),
         *("interval_before", "interval_after", "checkpoint", "store", "seconds"),
