@@ -33,6 +33,21 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+LONG = (
+    *("test_run_command", "test_processes", "test_packs", "test_ranks", "test_train_policy", "test_reference_programs"),
+    *("test_launch", "test_run_algorithms", "test_cluster", "test_wheels", "test_tutorial", "test_advise"),
+    *("test_bench_train", "test_streams", "test_memory", "test_run_overlap", "test_docker_images", "test_files"),
+)
+"""Files that take minutes, the longest first."""
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files that take longest: with two workers, none is then left to one of them at the end."""
+    place = {name: number for number, name in enumerate(LONG)}
+    items.sort(key=lambda item: place.get(item.path.stem, len(LONG)))
+
+
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[str]:
     """The folder of the socket of a PostgreSQL server."""
