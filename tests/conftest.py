@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import secrets
 import shutil
 import signal
@@ -36,28 +34,19 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-ROOT = Path(__file__).parents[1]
+LONG = (
+    *("test_run_command", "test_processes", "test_packs", "test_ranks", "test_train_policy", "test_reference_programs"),
+    *("test_launch", "test_run_algorithms", "test_cluster", "test_wheels", "test_tutorial", "test_advise"),
+    *("test_bench_train", "test_streams", "test_memory", "test_run_overlap", "test_docker_images", "test_files"),
+)
+"""Files that take minutes, the longest first."""
 
 
-@pytest.fixture(scope="session")
-def wheels(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """The wheels of all our distributions, built once for all processes that run the tests.
-
-    They are built with the tools of this environment and hold the binaries that were compiled for it.
-    """
-    base = tmp_path_factory.getbasetemp()
-    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "wheels"
-    folder.mkdir(exist_ok=True)
-    sources = [ROOT, *sorted(path.parent for path in ROOT.glob("plugins/*/pyproject.toml"))]
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / "complete").exists():
-            pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", str(folder)]
-            subprocess.run([*pip, *map(str, sources)], check=True, timeout=400)
-            (folder / "complete").touch()
-    built = sorted(folder.glob("*.whl"))
-    assert len(built) == len(sources)
-    return built
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files that take longest: with two workers, none is then left to one of them at the end."""
+    place = {name: number for number, name in enumerate(LONG)}
+    items.sort(key=lambda item: place.get(item.path.stem, len(LONG)))
 
 
 @pytest.fixture(scope="session")
@@ -70,7 +59,19 @@ def postgres_server() -> Iterator[str]:
         pytest.skip(str(error))
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let the tests of `tests/unit` start a PostgreSQL server only if they are asked to."""
+    parser.addoption("--postgres", action="store_true", help="run the unit tests of the store on PostgreSQL, too")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run what needs a database on each kind of database, the unit tests on SQLite alone unless asked to."""
+    if "databases" in metafunc.fixturenames:
+        alone = metafunc.definition.path.parent.name == "unit" and not metafunc.config.getoption("postgres")
+        metafunc.parametrize("databases", ["sqlite"] if alone else ["sqlite", "postgres"], indirect=True)
+
+
+@pytest.fixture
 def databases(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], str]:
     """Makes URLs of databases that are not there yet (SQLite), or of empty schemas (Postgres)."""
     if request.param == "sqlite":
@@ -287,20 +288,29 @@ def chat_server(
         server.close()
 
 
-@pytest.fixture
-def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A Ray cluster of two nodes with a processor each, on this machine."""
+@pytest.fixture(scope="module")
+def ray_cluster() -> Iterator[Any]:
+    """A Ray cluster on this machine, which the tests of a file share; its head has one processor."""
     from ray.cluster_utils import Cluster
 
     node = {"num_cpus": 1, "object_store_memory": 80 << 20, "include_dashboard": False}
     made = Cluster(initialize_head=True, head_node_args=node)
-    made.add_node(num_cpus=1, object_store_memory=80 << 20)
-    monkeypatch.setenv("RAY_ADDRESS", made.address)
     yield made
     made.shutdown()
 
 
-PACKS = ROOT / "plugins"
+@pytest.fixture
+def cluster(ray_cluster: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A Ray cluster of two nodes with a processor each, whatever the test before has left."""
+    for node in list(ray_cluster.worker_nodes)[1:]:
+        ray_cluster.remove_node(node)
+    if not ray_cluster.worker_nodes:
+        ray_cluster.add_node(num_cpus=1, object_store_memory=80 << 20)
+    monkeypatch.setenv("RAY_ADDRESS", ray_cluster.address)
+    return ray_cluster
+
+
+PACKS = Path(__file__).parents[1] / "plugins"
 SLOTS = 2
 
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 
-from agnostics.store.records import CompletionRecord, Phase
+from agnostics.store.records import CompletionRecord
 from agnostics.types.language import Language
+from agnostics.types.rollout import Phase
 from agnostics.types.task import Task, Test
 from agnostics.types.verification import CompileResult, Difference, TestResult, Verdict, Verification
 

@@ -12,12 +12,16 @@ from typing import Any
 from agnostics.sandbox.pool import available_cores
 from agnostics.types.errors import MissingRequirement
 
-from agnostics_benchmarks.job import MAX_OFF_POLICY_STEPS, SIZES, EngineName, Job
 from agnostics_benchmarks.rounds import Round, summary
-from agnostics_benchmarks.trainers import Trainer, ours, take_turn, trl
+from agnostics_benchmarks.trainers import MeasuredTrainer, ours, take_turn, trl
+from agnostics_benchmarks.training_workload import MAX_OFF_POLICY_STEPS, SIZES, EngineName, TrainingWorkload
 from agnostics_benchmarks.watched import Gauge, on_gpus_mb, resident_mb
 
-TRAINERS = (Trainer("ours", ours), Trainer("ours_overlapped", ours, MAX_OFF_POLICY_STEPS), Trainer("trl", trl))
+TRAINERS = (
+    MeasuredTrainer("ours", ours),
+    MeasuredTrainer("ours_overlapped", ours, MAX_OFF_POLICY_STEPS),
+    MeasuredTrainer("trl", trl),
+)
 _GAUGES = {"cpu": resident_mb, "cuda": on_gpus_mb}
 
 
@@ -36,7 +40,7 @@ def compare_training(
     """
     device = _device()
     size = SIZES[device] if steps is None else replace(SIZES[device], steps=steps)
-    natural = Job(language, model, engine or _engine(device), size)
+    natural = TrainingWorkload(language, model, engine or _engine(device), size)
     rounds: dict[str, list[Round]] = {"natural": [], "fixed": []}
     with tempfile.TemporaryDirectory(prefix="agnostics-bench-") as folder:
         jobs = {"natural": natural, "fixed": natural.endless(Path(folder) / "model")}
@@ -54,7 +58,7 @@ def compare_training(
     }
 
 
-def _round(job: Job, repeat: int, gauge: Gauge, say: Callable[[str], None]) -> Round:
+def _round(job: TrainingWorkload, repeat: int, gauge: Gauge, say: Callable[[str], None]) -> Round:
     """A turn of each trainer, in an order that changes from round to round."""
     turns = {}
     for trainer in _order(repeat):
@@ -64,7 +68,7 @@ def _round(job: Job, repeat: int, gauge: Gauge, say: Callable[[str], None]) -> R
     return {trainer.name: turns[trainer.name] for trainer in TRAINERS}
 
 
-def _order(repeat: int) -> Iterator[Trainer]:
+def _order(repeat: int) -> Iterator[MeasuredTrainer]:
     first = repeat % len(TRAINERS)
     yield from (*TRAINERS[first:], *TRAINERS[:first])
 

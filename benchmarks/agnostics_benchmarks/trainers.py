@@ -27,7 +27,7 @@ Command = Callable[[Path], list[str]]
 
 
 @dataclass(frozen=True)
-class Trainer:
+class MeasuredTrainer:
     """A trainer: its command, and how many updates its policy may be ahead of the rollouts that it trains on."""
 
     name: str
@@ -72,7 +72,7 @@ def trl(config: Path) -> list[str]:
     return [sys.executable, "-m", "agnostics_benchmarks.trl_contender", str(config)]
 
 
-def take_turn(trainer: Trainer, config: RunConfig, measured: Measured, gauge: Gauge) -> Turn:
+def take_turn(trainer: MeasuredTrainer, config: RunConfig, measured: Measured, gauge: Gauge) -> Turn:
     """Let `trainer` train as `config` says, in a folder that is gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="agnostics-bench-") as name:
         folder = Path(name)

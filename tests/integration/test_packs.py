@@ -14,7 +14,7 @@ from agnostics.plugins.manager import load_plugins
 from agnostics.sandbox.docker_client import connect
 from agnostics.sandbox.images.language_image import built_image
 from agnostics.sandbox.toolchain import missing_tools
-from agnostics.testing.contract import CASES, CONTRACT, contract_cases
+from agnostics.testing.contract import CASES, CONTRACT, contract_expectations
 from agnostics.testing.languages import check_language
 from agnostics.types.language import Language
 from agnostics.verify import Verifier
@@ -24,7 +24,7 @@ FOLDERS = sorted(path.name for path in (ROOT / "plugins").glob("lang-*"))
 LANGUAGES = sorted(
     name for name in load_plugins().languages() if load_plugins().origin(name).startswith("agnostics-lang-")
 )
-"""The languages that the packs in `plugins/` provide."""
+"""What the packs in `plugins/` provide, in this repository."""
 NO_IMAGE, NO_TOOLCHAIN = {"r"}, {"julia"}
 """The image of R takes six gigabytes, and Debian 12 has no Julia; any other must run in both modes."""
 
@@ -50,7 +50,7 @@ def skip_unless_here(language: Language, mode: str) -> None:
 
 
 def with_references(language: Language, count: int) -> Language:
-    """`language` with some of its right programs: R alone would take minutes over all of them."""
+    """`language` with some of its reference programs: R alone would take minutes over all of them."""
     return language.model_copy(update={"reference": dict(list(language.reference.items())[:count])})
 
 
@@ -66,9 +66,9 @@ def test_every_language_keeps_the_contract(name: str, mode: str, verifier: Calla
     plugins = load_plugins()
     language = with_references(plugins.language(name), 15)
     skip_unless_here(language, mode)
-    claims = list(check_language(language, plugins.dataset("starter")[0].tasks("test"), verifier(mode)))
-    assert len(claims) > len(CASES)
-    assert [f"{claim.text}: {claim.found}" for claim in claims if not claim.holds] == []
+    results = list(check_language(language, plugins.dataset("starter")[0].tasks("test"), verifier(mode)))
+    assert len(results) > len(CASES)
+    assert [f"{result.text}: {result.failure}" for result in results if not result.met] == []
 
 
 def test_contract_catches_a_pack_whose_program_is_wrong(verifier: Callable[[str], Verifier]) -> None:
@@ -76,32 +76,32 @@ def test_contract_catches_a_pack_whose_program_is_wrong(verifier: Callable[[str]
     lua = plugins.language("lua")
     family = sorted(lua.reference)[0]
     wrong = lua.model_copy(update={"reference": {family: "print('certainly wrong')"}})
-    claims = list(check_language(wrong, plugins.dataset("starter")[0].tasks("test"), verifier("bubblewrap")))
-    (broken,) = [claim for claim in claims if not claim.holds]
-    assert broken.text == f"the right program for {family} is accepted"
-    assert "certainly" in broken.found
+    results = list(check_language(wrong, plugins.dataset("starter")[0].tasks("test"), verifier("bubblewrap")))
+    (broken,) = [result for result in results if not result.met]
+    assert broken.text == f"the reference program for {family} is accepted"
+    assert "certainly" in broken.failure
 
 
 def test_contract_catches_a_pack_that_accepts_anything(verifier: Callable[[str], Verifier]) -> None:
     plugins = load_plugins()
     lua = plugins.language("lua")
     deaf = lua.model_copy(update={"execute": "true"})
-    claims = list(check_language(deaf, plugins.dataset("starter")[0].tasks("test"), verifier("bubblewrap")))
-    assert not all(claim.holds for claim in claims)
+    results = list(check_language(deaf, plugins.dataset("starter")[0].tasks("test"), verifier("bubblewrap")))
+    assert not all(result.met for result in results)
 
 
 def test_contract_catches_a_pack_without_its_programs(verifier: Callable[[str], Verifier]) -> None:
     empty = load_plugins().language("lua").model_copy(update={"reference": {}, "contract": {}})
-    claims = list(check_language(empty, [], verifier("bubblewrap")))
-    broken = {claim.text.partition(":")[0] for claim in claims if not claim.holds}
+    results = list(check_language(empty, [], verifier("bubblewrap")))
+    broken = {result.text.partition(":")[0] for result in results if not result.met}
     assert broken == {*CONTRACT, "no trace"}
-    assert {claim.found for claim in claims if not claim.holds} == {"no_program: the pack brings no such program"}
+    assert {result.failure for result in results if not result.met} == {"no_program: the pack brings no such program"}
 
 
 def test_contract_catches_a_language_that_leaves_something(verifier: Callable[[str], Verifier]) -> None:
     """The listing that looks for traces sees a file in the work folder and one in the scratch folder."""
     lua = load_plugins().language("lua")
-    traces = contract_cases(lua, ("no trace",))
+    traces = contract_expectations(lua, ("no trace",))
     (_, listing, *_) = traces
     assert listing.program
     for place in (".", "$TMPDIR"):
@@ -139,19 +139,19 @@ def test_check_of_a_language_that_cannot_run_here_is_one_line_and_status_3(
     assert "no-such-toolchain" in capsys.readouterr().err
 
 
-def test_check_counts_right_programs_that_are_refused_and_cheats_that_are_not(
+def test_check_counts_rejected_reference_programs_and_accepted_shortcuts(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert call(["languages", "check", "lua", "--sandbox", "bubblewrap", "--json"]) == 0
     (lua,) = json.loads(capsys.readouterr().out)["languages"]
-    assert lua["right"] == len(load_plugins().language("lua").reference)
-    assert lua["cheats"] > 4 * lua["right"]
+    assert lua["reference"] == len(load_plugins().language("lua").reference)
+    assert lua["shortcuts"] > 4 * lua["reference"]
     assert (lua["false_negatives"], lua["false_positives"], lua["failed"]) == (0, 0, [])
     assert call(["languages", "check", "lua", "--sandbox", "bubblewrap"]) == 0
-    assert f"false negatives in bubblewrap mode: 0 of {lua['right']} (0.00%)" in capsys.readouterr().out
+    assert f"false negatives in bubblewrap mode: 0 of {lua['reference']} (0.00%)" in capsys.readouterr().out
 
 
-def test_check_fails_where_a_right_program_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_check_fails_if_a_reference_program_is_rejected(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "parrot.yaml"
     path.write_text("prompt: p\nfilename: a.sh\nexecute: sh a.sh\nreference: {add: 'read a b; echo $((a + b + 1))'}\n")
     assert call(["languages", "check", str(path), "--sandbox", "bubblewrap"]) == 1

@@ -64,13 +64,13 @@ with provider.open(EngineSettings(folder=folder, stop_ids=(7,), max_length=8, ma
 class Environment:
     """A virtual environment with our wheels, and the folder of the page's package."""
 
-    def __init__(self, root: Path, wheels: list[Path]) -> None:
+    def __init__(self, root: Path, built_wheels: list[Path]) -> None:
         self.folder = root / "agnostics-example"
         self._bin = root / "venv" / "bin"
         outside = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "AGN_", "PYTHON"))}
         self._variables = {**outside, "HOME": str(root), "PATH": f"{self._bin}:{os.environ['PATH']}"}
         subprocess.run([sys.executable, "-m", "venv", str(root / "venv")], check=True, timeout=60)
-        self.call(str(self._bin / "pip"), "install", "-q", *map(str, wheels), cwd=root)
+        self.call(str(self._bin / "pip"), "install", "-q", *map(str, built_wheels), cwd=root)
 
     def call(self, *command: str, cwd: Path | None = None) -> str:
         answer = subprocess.run(
@@ -92,9 +92,9 @@ class Environment:
 
 
 @pytest.fixture(scope="module")
-def environment(wheels: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Environment:
+def environment(built_wheels: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Environment:
     """The environment after every command of the page."""
-    made = Environment(tmp_path_factory.mktemp("third-party"), wheels)
+    made = Environment(tmp_path_factory.mktemp("third-party"), built_wheels)
     for name, text in FILES:
         path = made.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

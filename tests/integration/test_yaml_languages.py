@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import subprocess
 import sys
 from pathlib import Path
 
+import preloaded
 import pytest
 from agnostics.types.language import Language
 from agnostics.types.task import LimitOverrides, Task, Test
@@ -54,7 +54,7 @@ def test_a_language_of_a_few_lines_is_trained_on(name: str, starter_model: Path,
     command = [sys.executable, "-m", "agnostics", "run", "--language", f"{name}.yaml", "--model", str(starter_model)]
     command += ["--dataset", "tasks.jsonl", "--steps", "2", "--sandbox", "bubblewrap", "--store", "sqlite:///run.db"]
     command += [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
-    answer = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=240)
+    answer = preloaded.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=240)
     assert answer.returncode == 0, answer.stderr
     with sqlite3.connect(tmp_path / "run.db") as store:
         counts = dict(store.execute("select language, count(*) from verifications group by language"))

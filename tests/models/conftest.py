@@ -9,19 +9,23 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import preloaded
 import pytest
+from agnostics_datasets.starter import FAMILIES, Starter
 
 AGN = (sys.executable, "-m", "agnostics")
 
 
 @dataclass(frozen=True)
 class Home:
-    """The folder in which runs keep what they make, and the store in it."""
+    """The folder in which runs keep what they make, the store in it, and the tasks of runs that name no others."""
 
     folder: Path
+    tasks: Path
 
     @property
     def url(self) -> str:
@@ -29,13 +33,16 @@ class Home:
 
     def command(self, *words: str, settings: Sequence[str], agn: Sequence[str] = AGN) -> list[str]:
         """`agn run` with these words and settings."""
+        if not {"--dataset", "--resume"} & {*words} and not any(word.endswith(".toml") for word in words):
+            words = (*words, "--dataset", str(self.tasks))
         sets = [part for setting in [*settings, f"output={self.folder / 'runs'}"] for part in ("--set", setting)]
         return [*agn, "run", *words, "--sandbox", "bubblewrap", "--store", self.url, "--json", *sets]
 
     def tried(self, *words: str, settings: Sequence[str], agn: Sequence[str] = AGN) -> subprocess.CompletedProcess[str]:
-        """What became of a run."""
+        """What became of a run, for which nothing is imported again unless `agn` is another command."""
         command = self.command(*words, settings=settings, agn=agn)
-        return subprocess.run(command, capture_output=True, text=True, timeout=300)
+        run = preloaded.run if tuple(agn) == AGN else subprocess.run
+        return run(command, capture_output=True, text=True, timeout=300)
 
     def run(self, *words: str, **options: Any) -> dict[str, Any]:
         """The summary of a run that ends well; nothing else is said on stdout."""
@@ -51,9 +58,20 @@ class Home:
             return database.execute(statement, values).fetchall()
 
 
+@pytest.fixture(scope="session")
+def few_tasks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two tasks of each kind of the starter data set: to read all 10,000 takes a run longer than its steps."""
+    path = tmp_path_factory.mktemp("tasks") / "tasks.jsonl"
+    with path.open("w") as file:
+        for split in ("train", "test"):
+            for task in islice(Starter().tasks(split), 2 * len(FAMILIES)):
+                file.write(json.dumps({**task.model_dump(mode="json", exclude_defaults=True), "split": split}) + "\n")
+    return path
+
+
 @pytest.fixture
-def home(tmp_path: Path) -> Home:
-    return Home(tmp_path)
+def home(tmp_path: Path, few_tasks: Path) -> Home:
+    return Home(tmp_path, few_tasks)
 
 
 @pytest.fixture

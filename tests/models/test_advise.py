@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import preloaded
 import pytest
 from agnostics.plugins.manager import load_plugins
 from agnostics.store import CompletionRecord, Store
@@ -197,7 +198,7 @@ def test_faulty_programs_can_be_sampled_now(
     server = chat_server(lambda _: ADVICE)
     options = ["--model", "wise", "--endpoint", server.url, "--sample", str(starter_model), "--dataset", "starter"]
     command = [*AGN, "languages", "advise", "lua", *options, "--tasks", "6", "--engine", engine, "--json"]
-    answer = subprocess.run(
+    answer = preloaded.run(
         [*command, "--sandbox", "bubblewrap"], capture_output=True, text=True, timeout=300, cwd=tmp_path
     )
     assert answer.returncode == 0, answer.stderr

@@ -6,7 +6,8 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from agnostics.inference.engine import EngineSettings, SamplingParams, open_engine
+from agnostics.inference.engine import EngineSettings, SamplingParams
+from agnostics.inference.provider import open_engine
 from agnostics.rollout.collector import open_collector
 from agnostics.rollout.prompts import render_prompt
 from agnostics.types.language import Language

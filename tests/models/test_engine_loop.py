@@ -16,8 +16,8 @@ from agnostics.inference.engine import (
     EngineSettings,
     SamplingParams,
     generate,
-    open_engine,
 )
+from agnostics.inference.provider import open_engine
 from agnostics.profiling.spans import SpanRecorder
 from agnostics.rollout.engine_loop import EngineLoop
 from agnostics.train.cpu_threads import shared_cpu_threads

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,10 +12,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
+import preloaded
 import pytest
 import torch
 from agnostics.algorithms.grpo import GRPO
-from agnostics.inference.engine import CompletionRequest, EngineSettings, SamplingParams, generate, open_engine
+from agnostics.inference.engine import CompletionRequest, EngineSettings, SamplingParams, generate
+from agnostics.inference.provider import open_engine
 from agnostics.models.loading import load_tokenizer
 from agnostics.train import checkpoint
 from agnostics.train.config import TrainConfig
@@ -156,7 +157,7 @@ def test_a_run_with_adapters_resumes_to_the_same_losses(starter_model: Path, tmp
 
 def _agn(home: Path, *words: str) -> dict[str, Any]:
     command = [*AGN, "run", *words, "--sandbox", "bubblewrap", "--store", f"sqlite:///{home / 'agnostics.db'}"]
-    answer = subprocess.run([*command, "--json"], capture_output=True, text=True, timeout=240)
+    answer = preloaded.run([*command, "--json"], capture_output=True, text=True, timeout=240)
     assert answer.returncode == 0, answer.stderr
     summary: dict[str, Any] = json.loads(answer.stdout)
     return summary

@@ -6,7 +6,6 @@ Configurations and tokenizers are as the hub has them, made small; special token
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, cast
 
+import preloaded
 import pytest
 from agnostics.models.loading import context_length, load_tokenizer, stop_ids
 from agnostics.rollout.prompts import render_prompt
@@ -298,7 +298,8 @@ import json, sys
 from dataclasses import replace
 from pathlib import Path
 from agnostics.algorithms.grpo import GRPO
-from agnostics.inference.engine import CompletionRequest, EngineSettings, SamplingParams, generate, open_engine
+from agnostics.inference.engine import CompletionRequest, EngineSettings, SamplingParams, generate
+from agnostics.inference.provider import open_engine
 from agnostics.train import checkpoint
 from agnostics.train.config import TrainConfig
 from agnostics.train.state import TrainerState
@@ -341,7 +342,7 @@ def test_both_engines_follow_a_small_model_of_the_family_through_an_update_to_a_
     folder = folders[name]
     prompt = render_prompt(load_tokenizer(folder), LUA, TASK).token_ids
     command = [sys.executable, "-c", TRAIN, str(folder), str(tmp_path), json.dumps(prompt)]
-    answer = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    answer = preloaded.run(command, capture_output=True, text=True, timeout=300)
     assert answer.returncode == 0, answer.stderr
     before, stale, after, path = json.loads(answer.stdout.splitlines()[-1])
     assert max(before + after) < 1e-4

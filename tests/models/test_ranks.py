@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import preloaded
 import pytest
 
 pytestmark = pytest.mark.slow
@@ -41,12 +42,12 @@ def model(tiny_model: Callable[..., Path]) -> Path:
 @pytest.fixture(scope="module")
 def alone(model: Path) -> dict[str, Any]:
     """The updates of one rank, for each case."""
-    return _updates([sys.executable], model)
+    return _updates(1, model)
 
 
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_updates_on_several_ranks_are_those_of_one(ranks: int, model: Path, alone: dict[str, Any]) -> None:
-    found = _updates([*TORCHRUN, str(ranks)], model)
+    found = _updates(ranks, model)
     assert found.keys() == alone.keys()
     for name, metrics in found.items():
         tolerance = 0.05 if "bfloat16" in name else 1e-5
@@ -55,12 +56,23 @@ def test_updates_on_several_ranks_are_those_of_one(ranks: int, model: Path, alon
         assert min(alone[name]["norms"][:2]) > 1e-3, name
 
 
-def _updates(launcher: list[str], model: Path) -> dict[str, Any]:
-    script = Path(__file__).with_name("ranks_updates.py")
-    answer = subprocess.run([*launcher, str(script), str(model)], capture_output=True, text=True, timeout=300)
-    assert answer.returncode == 0, answer.stderr
-    found: dict[str, Any] = json.loads(answer.stdout.splitlines()[-1])
+def _updates(ranks: int, model: Path) -> dict[str, Any]:
+    processes = _started([str(Path(__file__).with_name("ranks_updates.py")), str(model)], ranks)
+    outputs = [process.communicate(timeout=300) for process in processes]
+    assert [process.returncode for process in processes] == [0] * ranks, outputs
+    found: dict[str, Any] = json.loads((outputs[0][0] or "").splitlines()[-1])
     return found
+
+
+def _started(arguments: list[str], ranks: int) -> list[preloaded.Popen]:
+    """A process of this Python for each rank. There is no launcher, which would end the others with one that fails."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    here = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    here |= {"WORLD_SIZE": str(ranks), "LOCAL_WORLD_SIZE": str(ranks)}
+    environments = [{**os.environ, **here, "RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(ranks)]
+    command, pipe = [sys.executable, *arguments], preloaded.PIPE
+    return [preloaded.Popen(command, stdout=pipe, stderr=pipe, env=each) for each in environments]
 
 
 def test_a_run_on_two_ranks_is_that_of_one_also_when_it_is_interrupted(starter_model: Path, home: Any) -> None:
@@ -119,17 +131,9 @@ with join_process_group() as group, Policy(folder, TrainConfig(), 1.0, process_g
 
 
 def test_a_rank_that_is_lost_while_a_checkpoint_is_written_is_no_full_disk(model: Path, tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    # No launcher, for it would end the first rank with the other.
-    here = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2"}
-    command = [sys.executable, "-c", LOST, str(model), str(tmp_path)]
-    both = [
-        subprocess.Popen(command, env={**os.environ, **here, "RANK": rank, "LOCAL_RANK": rank}, stderr=subprocess.PIPE)
-        for rank in "01"
-    ]
+    both = _started(["-c", LOST, str(model), str(tmp_path)], 2)
     try:
-        said = both[0].communicate(timeout=120)[1].decode().splitlines()[-1]
+        said = (both[0].communicate(timeout=120)[1] or "").splitlines()[-1]
     finally:
         for process in both:
             process.kill()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-import subprocess
 import sys
 import tarfile
 from html import unescape
 from pathlib import Path
 
+import preloaded
 import pytest
 
 CODENET = Path(__file__).parents[3] / "shared" / "data" / "codenet"
@@ -82,7 +82,7 @@ def test_three_steps_on_real_problems_verify_and_store_every_program(
         "rollout.max_completion_tokens=48",
         "evaluation.tasks=0",
     ]
-    answer = subprocess.run(
+    answer = preloaded.run(
         [
             *(sys.executable, "-c", "from agnostics.cli import main; main()", "run", "--json"),
             *("--dataset", str(problems), "--model", str(model), "--language", "lua", "--steps", "3"),

@@ -16,8 +16,8 @@ from agnostics.inference.engine import (
     EngineSettings,
     SamplingParams,
     generate,
-    open_engine,
 )
+from agnostics.inference.provider import open_engine
 from agnostics.inference.remote.client import RemoteEngine
 from agnostics.profiling.spans import SpanRecorder
 from agnostics.rollout.engine_loop import EngineLoop

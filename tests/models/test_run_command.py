@@ -16,9 +16,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import preloaded
 import pytest
 from agnostics.train.metrics import describe_metric
 
+FRESH = (sys.executable, "-c", "from agnostics.cli import main; main()")
+"""An interpreter of its own: everything that it prints while it imports is captured."""
 Metrics = dict[tuple[int, str], float]
 TINY = [
     "rollout.prompts_per_step=2",
@@ -45,7 +48,8 @@ def test_a_short_run_stores_all_it_did_and_its_configuration_repeats_it(
     engine: str, changed: list[str], starter_model: Path, home: Any, tmp_path: Path
 ) -> None:
     settings = [*TINY, *HELD_OUT, f"rollout.engine={engine}"]
-    summary = home.run("--model", str(starter_model), "--steps", "3", settings=settings)
+    words = ("--model", str(starter_model), "--dataset", "starter", "--steps", "3")
+    summary = home.run(*words, settings=settings, agn=FRESH)
     assert summary.keys() == {
         *("run", "language", "steps", "completions", "pass_at_1_before", "pass_at_1_after"),
         *("interval_before", "interval_after", "checkpoint", "store", "seconds"),
@@ -99,7 +103,7 @@ def test_an_interrupted_run_resumes_to_where_an_uninterrupted_one_gets(
     settings = [*TINY, *HELD_OUT, "rollout.engine=transformers"]
     whole = home.run(*words, settings=settings)
     command = home.command(*words, settings=[*settings, 'loggers=["tensorboard", "wandb"]'])
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    process = preloaded.Popen(command, stderr=preloaded.PIPE)
     assert process.stderr is not None
     said = []
     for line in process.stderr:
@@ -163,8 +167,8 @@ def test_a_run_killed_ten_times_at_random_ends_as_one_that_was_not(starter_model
     lasted, rng = time.monotonic() - started, random.Random(0)
     command = home.command(*words, settings=settings)
     for _ in range(KILLS):
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        with suppress(subprocess.TimeoutExpired):
+        process = preloaded.Popen(command, stdout=preloaded.DEVNULL, stderr=preloaded.DEVNULL)
+        with suppress(preloaded.TimeoutExpired):
             process.wait(timeout=rng.uniform(0.3, 1.0) * lasted)
         process.kill()
         process.wait(timeout=60)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
+import preloaded
 import pytest
 import torch
 from agnostics.algorithms.grpo import GRPO
@@ -118,7 +118,8 @@ FOLLOW = """
 import sys
 from pathlib import Path
 from agnostics.algorithms.grpo import GRPO
-from agnostics.inference.engine import CompletionRequest, EngineSettings, SamplingParams, generate, open_engine
+from agnostics.inference.engine import CompletionRequest, EngineSettings, SamplingParams, generate
+from agnostics.inference.provider import open_engine
 from agnostics.train.config import TrainConfig
 from agnostics.train.policy import Policy
 from agnostics.types.rollout import Rollout, Segment
@@ -163,7 +164,8 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from agnostics.algorithms.grpo import GRPO
-from agnostics.inference.engine import CompletionRequest, EngineSettings, SamplingParams, generate, open_engine
+from agnostics.inference.engine import CompletionRequest, EngineSettings, SamplingParams, generate
+from agnostics.inference.provider import open_engine
 from agnostics.train.config import TrainConfig
 from agnostics.train.policy import Policy
 from agnostics.types.rollout import Rollout
@@ -223,7 +225,8 @@ def test_a_restored_checkpoint_continues_to_the_same_weights(
 LOAD = """
 import sys
 from pathlib import Path
-from agnostics.inference.engine import CompletionRequest, EngineSettings, SamplingParams, generate, open_engine
+from agnostics.inference.engine import CompletionRequest, EngineSettings, SamplingParams, generate
+from agnostics.inference.provider import open_engine
 from agnostics.train.config import TrainConfig
 from agnostics.train.policy import Policy
 from agnostics.types.rollout import Rollout
@@ -305,6 +308,6 @@ def test_the_vocabulary_of_qwen_trains_without_its_logits_in_memory(tiny_model: 
 def _run_alone(script: str, *arguments: str) -> list[str]:
     """What `script` prints, in a process of its own: vLLM ends the process group that DeepSpeed holds on to."""
     command = [sys.executable, "-c", script, *arguments]
-    answer = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    answer = preloaded.run(command, capture_output=True, text=True, timeout=300)
     assert answer.returncode == 0, answer.stderr
     return answer.stdout.splitlines()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import statistics
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import preloaded
 import pytest
 import torch
 from agnostics.algorithms.advantage import group_advantages
@@ -131,7 +131,7 @@ def trl(frozen: Frozen, tmp_path_factory: Any) -> dict[str, Any]:
     script = Path(__file__).with_name("trl_reference.py")
     command = [sys.executable, str(script), str(home / "batch.pt"), str(home / "results.pt")]
     alone = {name: value for name, value in os.environ.items() if name not in ("RANK", "LOCAL_RANK", "WORLD_SIZE")}
-    answer = subprocess.run(command, capture_output=True, text=True, timeout=300, env=alone)
+    answer = preloaded.run(command, capture_output=True, text=True, timeout=300, env=alone)
     assert answer.returncode == 0, answer.stderr
     results: dict[str, Any] = torch.load(home / "results.pt", weights_only=True)
     return results

@@ -13,7 +13,7 @@ from agnostics import cli
 from agnostics.analysis.failure_clusters import cluster_failures
 from agnostics.analysis.solved_fractions import solved_fractions
 from agnostics.store import CompletionRecord, Store
-from agnostics.store.queries.attempts import Attempts
+from agnostics.store.queries.tasks import SampleCounts
 from agnostics.types.failed_program import FailedProgram
 from agnostics.types.language import Language
 from agnostics.types.verification import CompileResult, TestResult, Verdict
@@ -106,7 +106,7 @@ def test_verdicts_without_a_message_are_clusters_of_their_own_and_the_commonest_
 
 
 def test_the_solved_fraction_is_that_of_all_choices_of_n_attempts() -> None:
-    tasks = [Attempts(5, 2), Attempts(4, 0), Attempts(8, 1), Attempts(2, 2)]
+    tasks = [SampleCounts(5, 2), SampleCounts(4, 0), SampleCounts(8, 1), SampleCounts(2, 2)]
     found = {one.attempts: one for one in solved_fractions(tasks)}
     assert [(n, one.tasks) for n, one in found.items()] == [(1, 4), (2, 4), (4, 3), (8, 1)]
     for n, one in found.items():

@@ -9,22 +9,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("core/agnostics", "plugins", "benchmarks")
-EXCEPTIONS = {
-    "Answer",
-    "Example",
-    "Filter",
-    "Job",
-    "Judged",
-    "Limits",
-    "Opening",
-    "Problem",
-    "Reporter",
-    "Rows",
-    "Score",
-    "Test",
-    "Trainer",
-}
-"""Names that still have several definitions."""
 
 
 def _public_classes() -> Iterator[str]:
@@ -36,4 +20,4 @@ def _public_classes() -> Iterator[str]:
 
 def test_no_public_class_name_is_defined_twice() -> None:
     twice = {name for name, count in Counter(_public_classes()).items() if count > 1}
-    assert twice == EXCEPTIONS
+    assert twice == set()

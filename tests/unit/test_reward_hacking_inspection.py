@@ -8,7 +8,7 @@ import pytest
 from agnostics.analysis.reward_hacking.inspection import Inspection, inspect_accepted
 from agnostics.store import CompletionRecord, Store
 from agnostics.store.database import reading
-from agnostics.store.filters import Filter
+from agnostics.store.filters import VerificationFilter
 from agnostics.store.queries.accepted import accepted_programs
 from agnostics.types.language import Language
 from agnostics.types.task import Task, Test
@@ -30,7 +30,7 @@ def inspect_records(database: str, lua: Language) -> Inspect:
                 for record in records:
                     recorder.completion(record)
             with reading(store.engine) as connection:
-                return inspect_accepted(accepted_programs(connection, Filter(run=run)))
+                return inspect_accepted(accepted_programs(connection, VerificationFilter(run=run)))
 
     return act
 

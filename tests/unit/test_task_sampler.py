@@ -14,7 +14,7 @@ from agnostics.types.task import Task, Test
 TESTS = (Test(input="", output=""),)
 
 
-def _prompts(kinds: Sequence[str | None]) -> list[RenderedPrompt]:
+def _prompts(families: Sequence[str | None]) -> list[RenderedPrompt]:
     tasks = [Task(id=str(number), family=family, tests=TESTS) for number, family in enumerate(families)]
     return [RenderedPrompt(task, task.id, (1,)) for task in tasks]
 

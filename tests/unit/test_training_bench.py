@@ -10,10 +10,10 @@ import pytest
 from agnostics.profiling.chrome_trace import TraceFile
 from agnostics.profiling.spans import Span
 from agnostics.types.errors import AgnosticsError
-from agnostics_benchmarks.job import MAX_OFF_POLICY_STEPS, SIZES, WARM_UP, Job
 from agnostics_benchmarks.rounds import Round, summary
 from agnostics_benchmarks.stages import read_spans, stages, steps_between
 from agnostics_benchmarks.trainers import Turn
+from agnostics_benchmarks.training_workload import MAX_OFF_POLICY_STEPS, SIZES, WARM_UP, TrainingWorkload
 from agnostics_benchmarks.watched import resident_mb, run_watched
 
 SPANS = [
@@ -90,7 +90,7 @@ def test_a_job_without_an_end_has_a_model_that_names_no_stop_token(tmp_path: Pat
     model.mkdir()
     (model / "config.json").write_text('{"eos_token_id": 1, "vocab_size": 8}')
     (model / "tokenizer_config.json").write_text('{"eos_token": "<|end|>"}')
-    job = Job("lua", model, "vllm", SIZES["cpu"])
+    job = TrainingWorkload("lua", model, "vllm", SIZES["cpu"])
     endless = job.endless(tmp_path / "endless")
     assert json.loads((endless.model / "config.json").read_text()) == {"eos_token_id": None, "vocab_size": 8}
     assert json.loads((endless.model / "tokenizer_config.json").read_text()) == {"eos_token": None}

@@ -1,4 +1,4 @@
-"""The job that trainers are measured on: one configuration for all of them."""
+"""The workload that trainers are measured on: one configuration for all of them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ SIZES = {"cpu": Size(8, 8, 96, 6, "float32"), "cuda": Size(32, 32, 1024, 10, "bf
 
 
 @dataclass(frozen=True)
-class Job:
+class TrainingWorkload:
     """What every trainer is given."""
 
     language: str
@@ -82,7 +82,7 @@ class Job:
         """The steps that count."""
         return Measured(WARM_UP, WARM_UP + self.size.steps)
 
-    def endless(self, folder: Path) -> Job:
+    def endless(self, folder: Path) -> TrainingWorkload:
         """The same with completions of fixed length: `folder` becomes the model without a stop token.
 
         No file names one, and those of its family have other names, so that no trainer takes them for stop tokens.
@@ -97,7 +97,7 @@ class Job:
         return replace(self, model=folder)
 
     def as_dict(self) -> dict[str, Any]:
-        """The job as a report tells it."""
+        """The workload as a report states it."""
         size = self.size
         return {
             "language": self.language,
