@@ -186,6 +186,7 @@ def parsed(command: Documented) -> tuple[str, set[str]]:
 
 
 def runs_here(command: Documented) -> bool:
+    """Whether it needs nothing but a database."""
     words = " ".join(command.words)
     return command.document != TUTORIAL and words.startswith(HERE) and not words.startswith(NOT_HERE)
 
@@ -269,7 +270,7 @@ def real_words(command: Documented, runs: tuple[str, str]) -> list[str]:
     return [*words, "--yes"] if "prune" in words else words
 
 
-@pytest.mark.parametrize("command", list(filter(runs_here, OF_AGN)), ids=str)
+@pytest.mark.parametrize("command", [command for command in OF_AGN if runs_here(command)], ids=str)
 def test_a_command_of_a_document_runs_as_it_stands_there(
     command: Documented, agn: Agn, two_runs: tuple[str, str]
 ) -> None:
