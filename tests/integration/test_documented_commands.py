@@ -186,6 +186,7 @@ def parsed(command: Documented) -> tuple[str, set[str]]:
 
 
 def runs_here(command: Documented) -> bool:
+    """Whether it needs nothing but a database."""
     words = " ".join(command.words)
     return command.document != TUTORIAL and words.startswith(HERE) and not words.startswith(NOT_HERE)
 
