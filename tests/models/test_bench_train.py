@@ -6,7 +6,7 @@ import json
 
 import pytest
 from agnostics.cli import call
-from agnostics_benchmarks import job, train
+from agnostics_benchmarks import train, training_workload
 
 pytestmark = pytest.mark.slow
 
@@ -16,8 +16,8 @@ def test_our_trainer_is_measured_against_that_of_trl(
 ) -> None:
     for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE"):  # which DeepSpeed wants, and TRL takes for those of a launcher
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(job, "WARM_UP", 1)
-    monkeypatch.setattr(train, "SIZES", {"cpu": job.Size(2, 4, 32, 2, "float32")})
+    monkeypatch.setattr(training_workload, "WARM_UP", 1)
+    monkeypatch.setattr(train, "SIZES", {"cpu": training_workload.Size(2, 4, 32, 2, "float32")})
     assert call(["bench", "train", "--repeats", "1", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     trainers = ["ours", "ours_overlapped", "trl"]
