@@ -1,4 +1,4 @@
-"""How much faster two nodes of a cluster are than one, each with one processor, on this machine.
+"""Speed of two nodes of a cluster relative to one, each with one processor, on this machine.
 
 python benchmarks/cluster.py [--language lua] [--rounds 3]
 """
@@ -54,7 +54,7 @@ def per_s(workload: Workload, nodes: int, mode: str) -> float:
 
 
 def seconds(verifier: Verifier, workload: Workload, count: int) -> float:
-    """How long `count` programs take."""
+    """Seconds that `count` programs take."""
     begun = time.perf_counter()
     cases = islice(cycle(workload.cases), count)
     futures = [verifier.submit(workload.language, *case, stop_on_failure=False) for case in cases]

@@ -31,10 +31,10 @@ KINDS: dict[str, tuple[str, str, str]] = {
     "empty": ("lua", " ", "no_program"),
 }
 SHARES = (645, 80, 100, 50, 30, 5, 10, 10, 30, 20, 20)
-"""How many of each there are in a thousand."""
+"""The number of each in a thousand programs."""
 SAMPLE = 1000
 SETTLE_S = 20
-"""How long what a container engine keeps of a container may take to go."""
+"""Timeout for the container engine to remove its files of a container."""
 
 
 def main() -> None:
@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def what_is_left(before: dict[str, set[str]]) -> dict[str, list[str]]:
-    """What is here now and was not before."""
+    """Processes, files and containers that exist now and did not before."""
     deadline = time.monotonic() + SETTLE_S
     while True:
         left = {what: sorted(found - before[what]) for what, found in snapshot().items() if found - before[what]}
@@ -112,7 +112,7 @@ def usage(pid: int) -> tuple[int, int, int]:
 
 
 def snapshot() -> dict[str, set[str]]:
-    """What a sandbox could leave: processes, temporary files, containers, control groups, zombies."""
+    """Everything that a sandbox could leave: processes, temporary files, containers, control groups, zombies."""
     processes = {f"{path.name} {_name(path)}" for path in Path("/proc").iterdir() if path.name.isdigit()}
     ours = {one for one in processes if not one.partition(" ")[2].startswith(("kworker", "kdamond"))}
     files = {str(path) for folder in ("/tmp", "/dev/shm", "/run/user") for path in Path(folder).glob("*agnostics*")}

@@ -1,4 +1,4 @@
-"""Where the program is that the sandbox is measured against (`bare.c`)."""
+"""Path of the program that the sandbox is compared with (`bare.c`)."""
 
 from __future__ import annotations
 

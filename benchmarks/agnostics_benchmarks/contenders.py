@@ -1,4 +1,4 @@
-"""What runs the programs: the bare limit, `agn verify` in a mode, and a container per program."""
+"""Programs under comparison: the bare limit, `agn verify` in a mode, and a container per program."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Contender(Protocol):
     def __exit__(self, *exception: object) -> None: ...
 
     def seconds(self, workload: Workload, count: int) -> float:
-        """How long `count` programs take. Raises AgnosticsError where one of them is not accepted."""
+        """Seconds that `count` programs take. Raises AgnosticsError if one of them is not accepted."""
 
 
 class Bare:
@@ -60,7 +60,7 @@ class Bare:
         self._open.close()
 
     def latencies_ms(self, workload: Workload, count: int) -> list[float]:
-        """How long each of `count` programs takes on the first of the processes."""
+        """Milliseconds that each of `count` programs takes on the first of the processes."""
         answers = _ask(self._workers[0], b"".join(workload.frames(count)), count)
         _insist(sum(line.startswith(b"1 ") for line in answers), count, self.name)
         return [int(line.split()[1]) / 1000 for line in answers]

@@ -1,4 +1,4 @@
-"""How long one program takes from its request to its verdict, with nothing else going on."""
+"""Latency of one program, from its request to its verdict, on an idle sandbox."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agnostics_benchmarks.workload import Workload
 
 PROGRAMS = 400
 LONGEST_S = 20.0
-"""How long one contender may take; slow languages run fewer programs."""
+"""Maximum seconds for one contender; slow languages run fewer programs."""
 
 
 def latencies(workload: Workload, modes: tuple[str, ...], image: str | None) -> dict[str, dict[str, float]]:

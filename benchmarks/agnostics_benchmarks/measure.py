@@ -12,7 +12,7 @@ from agnostics_benchmarks.workload import Workload
 
 ROUNDS = 5
 BATCH_S = 2.0
-"""How long the bare limit takes for one contender's turn in a round."""
+"""Seconds that the bare limit takes for one contender's turn in a round."""
 FEW_PER_SLOT = 4
 """Programs in a turn of a contender that starts a container for each."""
 

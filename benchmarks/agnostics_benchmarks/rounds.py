@@ -36,7 +36,7 @@ def _speed_over_trl(turns: Round, name: str) -> float:
 
 
 def _memory_over_trl(turns: Round) -> float:
-    """How much memory the larger of our two takes, over that of TRL."""
+    """Peak memory of the larger of our two trainers, relative to TRL's."""
     return max(turns[name].peak_mb for name in RATIOS.values()) / turns["trl"].peak_mb
 
 

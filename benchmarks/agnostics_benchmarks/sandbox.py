@@ -26,7 +26,7 @@ NAMES = ("bare", IN_IMAGE, *MODES, "docker_run")
 
 @dataclass(frozen=True)
 class Ring:
-    """Who takes part: the modes that work here for the language, and what its image is called, if there is one."""
+    """Modes that work here for the language, and the name of its image, if there is one."""
 
     modes: tuple[str, ...]
     image: str | None
@@ -108,7 +108,7 @@ def _sizes(cores: int) -> Iterable[int]:
 
 
 def _over_bare(rates: Rates, name: str) -> float | None:
-    """How fast a contender is relative to the bare limit with its toolchain."""
+    """Speed of a contender relative to the bare limit with its toolchain."""
     with_image = name in {"docker", "docker_run"} and rates.per_s(IN_IMAGE)
     return rates.over(name, IN_IMAGE if with_image else "bare")
 

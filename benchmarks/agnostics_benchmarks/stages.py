@@ -1,4 +1,4 @@
-"""How a training step's time is spent, read from the trace that a trainer leaves."""
+"""Time of a training step by stage, read from the trace that a trainer leaves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who trains: our trainer strictly on-policy, our trainer sampling ahead, and TRL's; each in a process of its own."""
+"""Trainers under comparison: ours on-policy, ours sampling ahead, and TRL, each in a process of its own."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ class Measured:
 
     @property
     def count(self) -> int:
-        """How many they are."""
+        """The number of measured steps."""
         return self.last - self.first
 
 
 @dataclass(frozen=True)
 class Turn:
-    """What a trainer did in the measured steps of one turn.
+    """Measurements of a trainer in the measured steps of one turn.
 
     `stages` are in seconds a step (see `stages.stages`), `peak_mb` is over all of its life, in MiB.
     """
@@ -86,7 +86,7 @@ def take_turn(trainer: MeasuredTrainer, config: RunConfig, measured: Measured, g
 
 
 def read_turn(trace: Path, store: Path, measured: Measured, peak_mb: float) -> Turn:
-    """What a trainer has left behind."""
+    """Measurements of a turn, read from the trainer's trace and store."""
     spans, metrics = read_spans(trace), _step_metrics(store)
     window = steps_between(spans, measured.first, measured.last)
     steps = [metrics[step] for step in range(measured.first + 1, measured.last + 1)]

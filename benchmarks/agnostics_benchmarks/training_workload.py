@@ -19,7 +19,7 @@ from agnostics_benchmarks.trainers import Measured
 WARM_UP = 2
 """Steps before those measured: the sandbox's slots start, memory is allocated, kernels are compiled."""
 MAX_OFF_POLICY_STEPS = 1
-"""How many updates the policy of the overlapped trainer may be ahead of the rollouts that it trains on.
+"""Maximum number of updates between sampling and training in the overlapped trainer.
 
 As many steps follow those measured, so that it continues to sample ahead while it is measured.
 """
@@ -35,7 +35,7 @@ EngineName = Literal["vllm", "transformers"]
 
 @dataclass(frozen=True)
 class Size:
-    """How much is sampled in a step, and how many steps are measured."""
+    """Rollouts of a step, and number of measured steps."""
 
     prompts: int
     group: int
@@ -50,7 +50,7 @@ SIZES = {"cpu": Size(8, 8, 96, 6, "float32"), "cuda": Size(32, 32, 1024, 10, "bf
 
 @dataclass(frozen=True)
 class TrainingWorkload:
-    """What every trainer is given."""
+    """Configuration that every trainer receives."""
 
     language: str
     model: Path

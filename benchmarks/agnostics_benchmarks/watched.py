@@ -12,7 +12,7 @@ from agnostics.types.errors import AgnosticsError
 TICK_S = 0.25
 
 Gauge = Callable[[int], float]
-"""How many MiB the process with this id has taken, or takes."""
+"""The memory in MiB that the process with this id has used at most, or uses."""
 
 
 def run_watched(command: Sequence[str], log: Path, gauge: Gauge, timeout_s: float) -> float:

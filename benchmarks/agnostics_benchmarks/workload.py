@@ -1,4 +1,4 @@
-"""What is run to measure a sandbox: a language's own right programs, each with as many tests as asked for."""
+"""Workload of a sandbox benchmark: a language's own reference programs, each with the requested number of tests."""
 
 from __future__ import annotations
 

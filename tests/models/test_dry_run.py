@@ -333,7 +333,7 @@ def test_an_image_that_is_not_built_and_a_toolchain_that_is_not_here_are_said(tm
     status, out, _ = dry(*words, sandbox="docker")
     image = json.loads(out)["downloads"][1]
     assert (status, image["item"], image["size"]) == (0, "image", None)
-    assert re.fullmatch(r"agnostics/q:\w+, built upon debian:trixie", image["where"])
+    assert re.fullmatch(r"agnostics/q:\w+, built on debian:trixie", image["source"])
     status, out, err = dry(*words)
     assert (status, json.loads(out)["sandbox"]) == (3, "bubblewrap")
     assert err.startswith("agn: q needs qi-nowhere, which is not on this machine")

@@ -35,7 +35,7 @@ Objective = Callable[["torch.Tensor", "torch.Tensor", "torch.Tensor"], "torch.Te
 
 @dataclass(frozen=True, slots=True)
 class ScoringContext:
-    """What scoring needs to know of a run. `progress` is the part of the training that is done, from 0 to 1."""
+    """Values of a run that scoring depends on. `progress` is the part of the training that is done, from 0 to 1."""
 
     reward_policy: RewardPolicy
     max_completion_tokens: int
@@ -63,9 +63,9 @@ class Algorithm:
     ratio_level: RatioLevel = "token"
     """An importance ratio for each token, or for each sequence (the geometric mean over its tokens)."""
     clip_low: float = 0.2
-    """How far below 1 the importance ratio may fall before it is clipped."""
+    """The distance below 1 beyond which the importance ratio is clipped."""
     clip_high: float = 0.2
-    """How far above 1 the importance ratio may rise before it is clipped."""
+    """The distance above 1 beyond which the importance ratio is clipped."""
     loss_normalization: LossNormalization = "token"
     """The divisor of the sum over tokens; see `agnostics.algorithms.loss_weights`."""
     tis_cap: float = 0.0
@@ -78,11 +78,11 @@ class Algorithm:
     filter_zero_variance: bool = False
     """Drop groups whose rewards are all equal, so that they count in no mean."""
     dynamic_sampling_rounds: int = 0
-    """How many times new prompts are sampled to replace groups with equal rewards, which are then dropped."""
+    """Maximum number of times that new prompts are sampled to replace groups with equal rewards, which are dropped."""
     batch_tokens: int = 0
     """The most tokens in one update; 0 puts all of a step's tokens into one."""
     max_off_policy_steps: int = 0
-    """How many updates the policy may be ahead of the rollouts that it trains on: sampling then continues during
+    """Maximum number of updates between sampling a token and training on it: with 1 or more, sampling continues during
     updates, and rollouts whose last token is older are dropped. 0 is strictly on-policy: sample, then update."""
 
     length_penalty: LengthPenalty | None = None

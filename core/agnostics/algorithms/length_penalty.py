@@ -7,7 +7,7 @@ from dataclasses import dataclass
 _CACHE = 0.2
 """The part of the limit over which DAPO's penalty grows: 4,096 of 20,480 tokens in its section 4.1."""
 _SOFT_LIMIT = 0.5
-"""Where CWM's penalty begins at first, as a part of the limit; the choice is ours."""
+"""The length, as a fraction of the limit, at which CWM's penalty begins early in training; the choice is ours."""
 _FADED = 0.5
 """The part of the training after which CWM's penalty is gone; the choice is ours."""
 

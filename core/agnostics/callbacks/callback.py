@@ -13,7 +13,7 @@ from agnostics.types.rollout import Phase, Rollout
 from agnostics.util.statistics import PassRate
 
 RunStatus = Literal["finished", "interrupted", "failed"]
-"""How a run ended."""
+"""The status of a run that has ended."""
 
 
 def _no_description(_: str) -> str:
@@ -22,7 +22,7 @@ def _no_description(_: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RunInfo:
-    """What a callback is told of a run when it starts."""
+    """Description of a run, given to a callback when the run starts."""
 
     id: str
     kind: Literal["train", "eval"]
@@ -31,7 +31,7 @@ class RunInfo:
     steps: int = 0
     """The number of the last training step."""
     expected_rollouts: int | None = None
-    """How many rollouts an evaluation has still to verify, if that is known."""
+    """The number of rollouts that an evaluation has still to verify, if known."""
     config: Mapping[str, Any] = field(default_factory=dict)
     """Every setting, without passwords."""
     history: Mapping[int, Mapping[str, float]] = field(default_factory=dict)

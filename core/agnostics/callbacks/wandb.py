@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _PROJECT = "agnostics"
 _FINISH_TIMEOUT_S = 60.0
-"""How long a finished run waits for its last metrics to be uploaded; they are on disk in any case."""
+"""Timeout for the upload of a finished run's last metrics; they are on disk in any case."""
 
 _log = logging.getLogger(__name__)
 

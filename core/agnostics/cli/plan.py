@@ -1,4 +1,4 @@
-"""The plan of a run, as `agn run --dry-run` shows it: with what this machine adds, its sandbox and its images."""
+"""The output of `agn run --dry-run`: the plan of a run, with the sandbox, images and folders of this machine."""
 
 from __future__ import annotations
 
@@ -13,50 +13,51 @@ from agnostics.cli.output import print_json, print_table
 from agnostics.plugins.manager import PluginManager
 from agnostics.types.errors import AgnosticsError, MissingRequirement
 from agnostics.types.language import Language
+from agnostics.util.text import plural
 
 if TYPE_CHECKING:
     from agnostics.train.config import RunConfig
     from agnostics.train.plan import RunPlan, WorkEstimate
 
 GIB = 1 << 30
-_HOLDS = {
+_MEMORY_LABELS = {
     "weights": "trainer: weights",
     "optimizer": "trainer: optimizer",
     "gradients": "trainer: gradients",
-    "bucket": "trainer, backward pass: gradients on their way",
+    "bucket": "trainer, backward pass: gradient bucket",
     "activations": "trainer, backward pass: activations (estimate)",
     "logits": "trainer, backward pass: logits",
     "update": "trainer, update: gradients in one piece",
     "reference": "trainer: reference model",
     "engine_weights": "engine: weights",
-    "kv_cache": "engine: keys and values",
+    "kv_cache": "engine: KV cache",
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
-    """What the run will download or make before it starts; `size` is in bytes, None where nobody says."""
+class Download:
+    """A model or image that the run downloads or builds before it starts; `size` is in bytes, None if unknown."""
 
-    what: str
-    where: str
+    item: str
+    source: str
     size: int | None
 
 
 @dataclass(frozen=True)
-class Report:
-    """All that is told: the plan on `devices` devices, and what of it this machine decides."""
+class PlanReport:
+    """The plan on `devices` devices, with the settings that depend on this machine."""
 
     config: RunConfig
     plan: RunPlan
     devices: int
     mode: str | None
-    fetched: list[Fetched]
-    places: dict[str, str]
+    downloads: list[Download]
+    locations: dict[str, str]
     missing: list[AgnosticsError]
 
 
 def show_plan(config: RunConfig, plugins: PluginManager, as_json: bool) -> int:
-    """Print the plan of the run, and a line on stderr for each thing that it lacks; the status it would end with."""
+    """Print the plan, and each missing requirement on stderr; returns the exit status that the run would have."""
     report = _report(config, plugins)
     if as_json:
         print_json(_as_dict(report))
@@ -67,28 +68,28 @@ def show_plan(config: RunConfig, plugins: PluginManager, as_json: bool) -> int:
     return report.missing[0].exit_code if report.missing else 0
 
 
-def _report(config: RunConfig, plugins: PluginManager) -> Report:
+def _report(config: RunConfig, plugins: PluginManager) -> PlanReport:
     from agnostics.store.database import default_url, parse_url
     from agnostics.train.config import output_folder
     from agnostics.train.plan import plan
 
     store = parse_url(config.store or default_url()).render_as_string(hide_password=True)
     devices = int(os.environ.get("WORLD_SIZE", "1"))
-    made, language = plan(config, plugins, devices), plugins.language(config.language)
+    run_plan, language = plan(config, plugins, devices), plugins.language(config.language)
     mode, lack = _sandbox(config, language, plugins)
-    return Report(
+    return PlanReport(
         config=config,
-        plan=made,
+        plan=run_plan,
         devices=devices,
         mode=mode,
-        fetched=[*_model(config, made), *_image(language, mode)],
-        places={"store": store, "output": str(output_folder(config))},
-        missing=[*made.missing, *([lack] if lack else [])],
+        downloads=[*_model(config, run_plan), *_image(language, mode)],
+        locations={"store": store, "output": str(output_folder(config))},
+        missing=[*run_plan.missing, *([lack] if lack else [])],
     )
 
 
 def _sandbox(config: RunConfig, language: Language, plugins: PluginManager) -> tuple[str | None, AgnosticsError | None]:
-    """The sandbox backend of the run, and what it lacks for programs of `language`. A cluster is not checked."""
+    """The sandbox backend of the run, and the requirement that it lacks. A cluster is not contacted."""
     from agnostics.sandbox.modes import AUTO, RAY_PREFIX, choose_backend
     from agnostics.sandbox.toolchain import require_toolchain
 
@@ -105,17 +106,18 @@ def _sandbox(config: RunConfig, language: Language, plugins: PluginManager) -> t
     return mode, None
 
 
-def _model(config: RunConfig, made: RunPlan) -> Iterator[Fetched]:
-    if made.folder:
+def _model(config: RunConfig, run_plan: RunPlan) -> Iterator[Download]:
+    if run_plan.folder:
         return
     if config.model == "starter":
-        yield Fetched("model", "the starter model, made on this machine in some minutes, once", 0)
+        yield Download("model", "the starter model, trained once on this machine in some minutes", 0)
     else:
-        yield Fetched("model", f"{config.model} from the Hugging Face hub", made.remote.size if made.remote else None)
+        size = run_plan.remote.size if run_plan.remote else None
+        yield Download("model", f"{config.model} from the Hugging Face hub", size)
 
 
-def _image(language: Language, mode: str | None) -> Iterator[Fetched]:
-    """The container image of the language, where it is not built yet."""
+def _image(language: Language, mode: str | None) -> Iterator[Download]:
+    """The container image of the language, unless it is built."""
     if mode != "docker":
         return
     from agnostics.sandbox.docker_client import connect
@@ -127,75 +129,73 @@ def _image(language: Language, mode: str | None) -> Iterator[Fetched]:
         built = None
     if not built:
         bases = " or ".join(bases_of(language).names)
-        yield Fetched("image", f"{image_name(language)}, built upon {bases}", None)
+        yield Download("image", f"{image_name(language)}, built on {bases}", None)
 
 
-def _as_dict(report: Report) -> dict[str, Any]:
-    config, made = report.config, report.plan
+def _as_dict(report: PlanReport) -> dict[str, Any]:
+    config, run_plan = report.config, report.plan
     return {
         **{name: getattr(config, name) for name in ("language", "model", "dataset", "algorithm")},
-        "parameters": made.shape.parameters if made.shape else None,
+        "parameters": run_plan.shape.parameters if run_plan.shape else None,
         "engine": config.rollout.engine,
         "dtype": config.train.dtype,
         "zero_stage": config.train.zero_stage,
         "devices": report.devices,
-        "memory": {**asdict(made.memory), "total": made.memory.total} if made.memory else None,
-        "memory_by_stage_and_devices": _totals(made) if made.shape else None,
-        "longest": made.longest,
-        "concurrent_sequences": made.concurrent_sequences,
-        "work": asdict(made.work) if made.work else None,
-        "fetched": [asdict(one) for one in report.fetched],
+        "memory": {**asdict(run_plan.memory), "total": run_plan.memory.total} if run_plan.memory else None,
+        "memory_by_stage_and_devices": _totals(run_plan) if run_plan.shape else None,
+        "longest": run_plan.longest,
+        "concurrent_sequences": run_plan.concurrent_sequences,
+        "work": asdict(run_plan.work) if run_plan.work else None,
+        "downloads": [asdict(one) for one in report.downloads],
         "sandbox": report.mode,
-        **report.places,
+        **report.locations,
         "missing": [str(error) for error in report.missing],
     }
 
 
-def _print(report: Report) -> None:
-    config, made = report.config, report.plan
+def _print(report: PlanReport) -> None:
+    config, run_plan = report.config, report.plan
     click.echo(f"{config.model} learns {config.language} from {config.dataset} ({config.algorithm})\n")
-    print_table(["what", "plan"], _rows(report))
-    if not made.memory:
-        click.echo("\nMemory cannot be told before the model's config.json is here.")
+    print_table(["setting", "plan"], _rows(report))
+    if not run_plan.memory:
+        click.echo("\nMemory is unknown until the model's config.json is on this machine.")
         return
-    where = f"{report.devices} device{'s' if report.devices > 1 else ''} at ZeRO stage {config.train.zero_stage}"
-    click.echo(f"\nMemory of each device, with {where}:\n")
-    held = [(_HOLDS[name], _gib(size)) for name, size in asdict(made.memory).items() if size]
-    print_table(["what", "GiB"], [*held, ("at the fullest moment", _gib(made.memory.total))])
+    setup = f"{plural(report.devices, 'device')} at ZeRO stage {config.train.zero_stage}"
+    click.echo(f"\nMemory of each device, with {setup}:\n")
+    rows = [(_MEMORY_LABELS[name], _gib(size)) for name, size in asdict(run_plan.memory).items() if size]
+    print_table(["part", "GiB"], [*rows, ("peak", _gib(run_plan.memory.total))])
     click.echo("\nGiB of each device, by ZeRO stage and number of devices:\n")
-    rows = [[f"stage {stage}", *map(_gib, totals.values())] for stage, totals in _totals(made).items()]
-    print_table(["", *map(str, next(iter(made.by_devices.values())))], rows)
+    by_stage = [[f"stage {stage}", *map(_gib, totals.values())] for stage, totals in _totals(run_plan).items()]
+    print_table(["", *map(str, next(iter(run_plan.by_devices.values())))], by_stage)
     if config.rollout.separate_process:
-        click.echo("\nWith twice as many GPUs as ranks the engine's part is on a GPU of its own.")
+        click.echo("\nWith twice as many GPUs as ranks, each engine has a GPU of its own.")
 
 
-def _totals(made: RunPlan) -> dict[int, dict[int, int]]:
+def _totals(run_plan: RunPlan) -> dict[int, dict[int, int]]:
     """Bytes of each device, by ZeRO stage and number of devices."""
     return {
         stage: {devices: memory.total for devices, memory in by_devices.items() if memory}
-        for stage, by_devices in made.by_devices.items()
+        for stage, by_devices in run_plan.by_devices.items()
     }
 
 
-def _rows(report: Report) -> Iterator[tuple[str, str]]:
-    made = report.plan
-    if made.shape:
-        yield "model", f"{made.shape.parameters:,} parameters in {report.config.train.dtype}"
-    if made.work:
-        yield from _work_rows(made.work)
+def _rows(report: PlanReport) -> Iterator[tuple[str, str]]:
+    run_plan = report.plan
+    if run_plan.shape:
+        yield "model", f"{run_plan.shape.parameters:,} parameters in {report.config.train.dtype}"
+    if run_plan.work:
+        yield from _work_rows(run_plan.work)
     else:
-        yield "tasks", "cannot be told"
-    if made.concurrent_sequences is not None:
-        yield (
-            "answers at once",
-            f"{made.concurrent_sequences} of the longest prompt and answer ({made.longest:,} tokens)",
-        )
-    for one in report.fetched:
-        yield f"to fetch: {one.what}", one.where + _size(one)
-    if not report.fetched:
-        yield "to fetch", "nothing"
-    yield "sandbox", report.mode or "none that works here"
-    yield from report.places.items()
+        yield "tasks", "unknown"
+    if run_plan.concurrent_sequences is not None:
+        sequence = f"the longest prompt and completion ({run_plan.longest:,} tokens)"
+        yield "concurrent sequences", f"{run_plan.concurrent_sequences} of {sequence}"
+    for one in report.downloads:
+        yield f"download: {one.item}", one.source + _size(one)
+    if not report.downloads:
+        yield "download", "nothing"
+    yield "sandbox", report.mode or "none works on this machine"
+    yield from report.locations.items()
 
 
 def _work_rows(work: WorkEstimate) -> Iterator[tuple[str, str]]:
@@ -207,9 +207,9 @@ def _work_rows(work: WorkEstimate) -> Iterator[tuple[str, str]]:
     yield "the run", f"{work.programs:,} programs"
 
 
-def _size(one: Fetched) -> str:
+def _size(one: Download) -> str:
     if one.size is None:
-        return ": how much cannot be told" + (" without the network" if one.what == "model" else "")
+        return ": size unknown" + (" without network" if one.item == "model" else "")
     return f": {_gib(one.size)} GiB" if one.size else ""
 
 

@@ -1,1 +1,1 @@
-"""What runs came to, read from the store."""
+"""Evaluation reports and comparisons of runs, read from the store."""

@@ -20,7 +20,7 @@ from agnostics.types.rollout import Rollout
 from agnostics.types.task import Task, Test
 
 KEPT = 5
-"""How many tests of a task are kept (section 7.2 of the CWM paper)."""
+"""The number of tests kept for each task (section 7.2 of the CWM paper)."""
 REQUEST = """\
 Below is a problem that a program solves: it reads its input from stdin and writes its output to stdout. Do not write \
 the program. Write up to five tests that a right program passes and a wrong one is likely to fail: small enough to \

@@ -41,7 +41,7 @@ class CompletionRequest:
 
 @dataclass(frozen=True, slots=True)
 class SamplingParams:
-    """How completions are sampled. There is no top-p or top-k: they would bias the importance ratio."""
+    """Sampling parameters. There is no top-p or top-k: they would bias the importance ratio."""
 
     temperature: float
     max_completion_tokens: int
@@ -51,7 +51,7 @@ class SamplingParams:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What an engine sampled, one entry of every field for each token, the stop token included: (N,).
+    """The tokens that an engine sampled, one entry of every field for each, the stop token included: (N,).
 
     `logprobs` are at the sampling temperature; `policy_versions` are the numbers of updates of the weights in use.
     """

@@ -89,7 +89,7 @@ class RolloutCollector:
 
 
 _Outcome = tuple[tuple[Segment, ...], str, FinishReason, int, Verification]
-"""What ranks exchange of a rollout: its segments, text, finish reason, number of tokens and verification."""
+"""The part of a rollout that ranks exchange: its segments, text, finish reason, number of tokens and verification."""
 
 
 class PendingBatch:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import torch
 
 _TOKEN_TIMEOUT_S = 900.0
-"""How long the engine may take for a token."""
+"""Timeout for one token of the engine."""
 _TOKENS_PER_SPAN = 64
 
 OnFinished = Callable[[int, Completion], None]

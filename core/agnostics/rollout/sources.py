@@ -32,7 +32,7 @@ class CompletionSource(Protocol):
 
     @property
     def max_in_flight(self) -> int:
-        """How many requests keep the source busy."""
+        """The number of requests that keep the source busy."""
 
     def submit(self, requests: Sequence[SampleRequest], params: SamplingParams, on_sampled: OnSampled) -> Future[None]:
         """Sample every request; the future is done when all are, and raises what went wrong."""

@@ -16,7 +16,7 @@ from agnostics.types.verification import Verification
 from agnostics.verify import Verifier
 
 VERDICT_TIMEOUT_S = 900.0
-"""How long the verifier may take for a program; its own limits are far below."""
+"""Timeout for the verdict of a program; the limits of the verifier itself are far below."""
 _VERIFYING_PER_SLOT = 64
 
 

@@ -16,7 +16,7 @@ from agnostics.util.settings import NonNegativeFloat, NonNegativeInt, PositiveFl
 
 
 class RolloutConfig(Frozen):
-    """How completions are sampled from the policy."""
+    """Settings of sampling completions from the policy."""
 
     engine: str = "vllm"
     """The inference engine: vllm (in the trainer's process), transformers, or one of a plugin."""
@@ -37,7 +37,8 @@ class RolloutConfig(Frozen):
     kv_cache_gib: PositiveInt = 1
     """Memory for vLLM's keys and values, in GiB."""
     dynamic_sampling_rounds: NonNegativeInt | None = None
-    """How many times new prompts are sampled to replace groups with equal rewards; the algorithm's own by default."""
+    """Maximum number of times that new prompts are sampled to replace groups with equal rewards; the algorithm's own by
+    default."""
 
     @model_validator(mode="after")
     def _only_vllm_has_a_separate_process(self) -> Self:
@@ -47,7 +48,7 @@ class RolloutConfig(Frozen):
 
 
 class TrainConfig(Frozen):
-    """How the policy is updated: the defaults are the paper's (section 3.3)."""
+    """Settings of updating the policy; the defaults are the paper's (section 3.3)."""
 
     learning_rate: PositiveFloat = 5e-6
     """The highest learning rate, at the end of the warm-up."""
@@ -56,10 +57,10 @@ class TrainConfig(Frozen):
     updates_per_batch: PositiveInt = 1
     """Updates on each batch, each on all of it."""
     clip_low: Annotated[float | None, Field(gt=0, le=1)] = None
-    """How far below 1 the importance ratio may fall before it is clipped. The default of this key and of the next, down
+    """The distance below 1 beyond which the importance ratio is clipped. The default of this key and of the next, down
     to `max_off_policy_steps`, is the algorithm's."""
     clip_high: PositiveFloat | None = None
-    """How far above 1 the importance ratio may rise before it is clipped."""
+    """The distance above 1 beyond which the importance ratio is clipped."""
     loss_normalization: LossNormalization | None = None
     """The mean over all tokens of the batch, over sequences of their means, or the sum divided by a constant."""
     normalize_by_std: bool | None = None
@@ -74,7 +75,7 @@ class TrainConfig(Frozen):
     batch_tokens: NonNegativeInt | None = None
     """The most sampled tokens in one update; 0 puts all of a step's tokens into one."""
     max_off_policy_steps: NonNegativeInt | None = None
-    """How many updates the policy may be ahead of the rollouts that it trains on, so that sampling continues meanwhile;
+    """Maximum number of updates between sampling a token and training on it, so that sampling continues during updates;
     older rollouts are dropped. 0 samples and updates in turn."""
     weight_decay: NonNegativeFloat = 0.01
     """AdamW's weight decay."""
@@ -105,7 +106,7 @@ class TrainConfig(Frozen):
 
 
 class EvaluationConfig(Frozen):
-    """How the policy is evaluated on held-out tasks: before, after, and on request during training."""
+    """Settings of evaluating the policy on held-out tasks: before, after, and on request during training."""
 
     split: str = "test"
     """The held-out split of the data set; a data set without it is not evaluated."""
@@ -144,11 +145,11 @@ class RunConfig(Frozen):
     output: str | None = None
     """The folder of run folders; in the user's data folder by default."""
     loggers: tuple[str, ...] = ()
-    """Where the metrics of each step go besides the store: tensorboard, wandb, or a callback of a plugin."""
+    """Receivers of the metrics of each step besides the store: tensorboard, wandb, or a callback of a plugin."""
     checkpoint_interval: PositiveInt = 20
     """Steps between checkpoints; the last step and an interrupted run leave one too."""
     keep_checkpoints: PositiveInt = 1
-    """How many of the last checkpoints are kept; the best on held-out tasks is kept besides."""
+    """The number of most recent checkpoints that are kept; the best on held-out tasks is kept besides."""
     rollout: RolloutConfig = RolloutConfig()
     train: TrainConfig = TrainConfig()
     evaluation: EvaluationConfig = EvaluationConfig()

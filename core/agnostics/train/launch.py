@@ -18,9 +18,9 @@ from agnostics.sandbox.ray.connection import connected, ray_error_text
 from agnostics.types.errors import AgnosticsError, MissingRequirement
 
 PLACEMENT_TIMEOUT_S = 30
-"""How long a large enough cluster may take to place all ranks."""
+"""Timeout for placing all ranks on a large enough cluster."""
 EXIT_TIMEOUT_S = 120
-"""How long ranks may take to end after rank 0."""
+"""Timeout for the other ranks to exit after rank 0."""
 _POLL_S = 1.0
 
 Stream = Literal["stdout", "stderr"]

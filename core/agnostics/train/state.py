@@ -13,7 +13,7 @@ from agnostics.util.statistics import PassRate
 
 @dataclass(frozen=True, slots=True)
 class TrainerState:
-    """How far a run has come. The order of tasks and all seeds follow from the step's number."""
+    """Progress of a run. The order of tasks and all seeds follow from the step's number."""
 
     step: int = 0
     completions: int = 0

@@ -1,1 +1,1 @@
-"""What flows through the system: tasks, languages, rollouts, verifications; small, pure, without I/O."""
+"""The data types of the system: tasks, languages, rollouts, verifications; small, pure, without I/O."""

@@ -58,16 +58,16 @@ class Rollout:
     prompt_ids: tuple[int, ...] = ()
     """The prompt's token ids: (P,)."""
     segments: tuple[Segment, ...] = ()
-    """What follows the prompt."""
+    """The segments after the prompt, in order."""
     finish_reason: FinishReason = "stop"
     text: str = ""
     """The completion as text."""
     num_tokens: int = 0
     """Tokens of the completion; as its source reports them where there are no token ids."""
     verification: Verification | None = None
-    """What became of the program in the text; None until it is verified."""
+    """The verification of the program in the text; None until it is verified."""
     task_reward: float | None = None
-    """What the reward policy gives; None leaves the rollout out of the loss."""
+    """The reward of the reward policy; None leaves the rollout out of the loss."""
     reward: float | None = None
     """The task reward with the algorithm's length penalty."""
     advantage: float | None = None
@@ -78,7 +78,7 @@ class Rollout:
     reference_logprobs: tuple[float, ...] | None = None
     """The reference model's log-probabilities of the S sampled tokens, (S,); None without a KL term."""
     loss_weight: float = 0.0
-    """What each sampled token weighs in the loss of its update."""
+    """The weight of each sampled token in the loss of its update."""
 
     @property
     def token_ids(self) -> tuple[int, ...]:

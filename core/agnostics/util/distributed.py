@@ -19,7 +19,7 @@ from agnostics.types.errors import AgnosticsError
 T = TypeVar("T")
 
 _TIMEOUT = timedelta(hours=1)
-"""How long ranks wait for each other: one of them may be building a model or an image."""
+"""The timeout of a collective operation: one rank may be building a model or an image."""
 _LOST = ("Connection closed by peer", "Connection reset by peer", "Socket closed", "Broken pipe")
 """Messages of gloo when another rank is gone."""
 

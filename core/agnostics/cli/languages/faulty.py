@@ -45,7 +45,7 @@ class Source:
         return found
 
     def _sampled(self, language: Language, plugins: PluginManager) -> list[FailedProgram]:
-        """What is wrong with the model's answers to some training tasks."""
+        """The failed programs among the model's completions of some training tasks."""
         tasks = self._training_tasks(plugins)
         configure_libraries()
         try:

@@ -1,4 +1,4 @@
-"""`agn languages list`: each language, where it comes from, and what of it is on this machine."""
+"""`agn languages list`: every language with its origin, toolchain version, modes and image."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ import click
 
 from agnostics.cli.output import json_option, print_json, print_table
 from agnostics.plugins.manager import load_plugins
+from agnostics.sandbox.backend import SandboxBackend
 from agnostics.sandbox.doctor import sandbox_findings
 from agnostics.sandbox.toolchain import missing_tools
 from agnostics.types.errors import MissingRequirement
 from agnostics.types.language import Language
 
-MODES = ("bubblewrap", "docker")
-
 
 @click.command("list")
 @json_option
 def list_command(as_json: bool) -> None:
-    """Each language, where it comes from, and what of it is on this machine."""
+    """List every language with its origin, toolchain version, modes and image."""
     print_languages(as_json)
 
 
 @dataclass(frozen=True)
 class _Entry:
-    """One line of the list. `modes` are those it can run in at once; `missing` are the commands that this machine
-    lacks; `image` is None where it is not built, and `base` what it stands on.
+    """One line of the list. `modes` are those that it can run in now, `missing` the commands that this machine lacks.
+
+    `image` is None if it is not built; `base` is its base image.
     """
 
     name: str
@@ -41,13 +41,13 @@ class _Entry:
 
 
 def print_languages(as_json: bool) -> None:
-    """The list, as a table or as JSON."""
+    """Print the list as a table or as JSON."""
     entries = _entries()
     if as_json:
         print_json([asdict(entry) for entry in entries])
         return
-    rows = [(e.name, e.origin, e.version, ", ".join(e.modes) or _way_out(e), e.base, e.prompt) for e in entries]
-    print_table(["name", "from", "toolchain", "runs here in", "image on", "prompt"], rows)
+    rows = [(e.name, e.origin, e.version, ", ".join(e.modes) or _build_hint(e), e.base, e.prompt) for e in entries]
+    print_table(["name", "from", "toolchain", "runs here in", "base image", "prompt"], rows)
 
 
 def _entries() -> list[_Entry]:
@@ -56,12 +56,14 @@ def _entries() -> list[_Entry]:
     plugins = load_plugins()
     languages = sorted(plugins.languages().values(), key=lambda language: language.name)
     images = _images(languages)
-    here = {finding.name for finding in sandbox_findings(plugins.sandboxes().values()) if finding.found}
-    modes = {one.name: _modes(one, here, built=one.name in images) for one in languages}
+    backends = [one for one in plugins.sandboxes().values() if one.priority is not None]
+    found = {finding.name for finding in sandbox_findings(backends) if finding.found}
+    available = sorted((one for one in backends if one.name in found), key=lambda backend: backend.name)
+    modes = {one.name: _modes(one, available, built=one.name in images) for one in languages}
     versions: dict[str, str | None] = {}
-    for mode in MODES:
-        asked = [one for one in languages if mode in modes[one.name] and not versions.get(one.name)]
-        versions |= toolchain_versions(asked, mode, plugins.sandboxes()) if asked else {}
+    for mode in sorted(found):
+        unknown = [one for one in languages if mode in modes[one.name] and not versions.get(one.name)]
+        versions |= toolchain_versions(unknown, mode, plugins.sandboxes()) if unknown else {}
     return [
         _entry(one, plugins.origin(one.name), versions.get(one.name), modes[one.name], images.get(one.name))
         for one in languages
@@ -77,14 +79,14 @@ def _entry(
     return _Entry(language.name, origin, version, modes, language.compile is not None, missing, name, base, prompt)
 
 
-def _modes(language: Language, here: set[str], *, built: bool) -> list[str]:
-    """The modes in which programs of `language` run here at once, with nothing to be made first."""
-    ready = {"bubblewrap": not missing_tools(language), "docker": built}
-    return [mode for mode in MODES if mode in here and ready[mode]]
+def _modes(language: Language, available: list[SandboxBackend], *, built: bool) -> list[str]:
+    """The modes among `available` in which programs of `language` run now, without a build."""
+    installed = not missing_tools(language)
+    return [backend.name for backend in available if (installed if backend.uses_host_toolchains else built)]
 
 
 def _images(languages: list[Language]) -> dict[str, tuple[str, str]]:
-    """The images that are built, with what they stand on, by language; none where no container engine answers."""
+    """The built images with their base images, by language; none if no container engine answers."""
     from agnostics.sandbox.docker_client import connect
     from agnostics.sandbox.images.language_image import built_image, image_base
 
@@ -96,5 +98,5 @@ def _images(languages: list[Language]) -> dict[str, tuple[str, str]]:
     return {language: (name, image_base(client, name)) for language, name in names.items() if name}
 
 
-def _way_out(entry: _Entry) -> str:
+def _build_hint(entry: _Entry) -> str:
     return f"none yet: agn languages build {entry.name}"

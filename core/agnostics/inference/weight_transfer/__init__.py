@@ -1,1 +1,1 @@
-"""How new weights reach an inference engine."""
+"""Transports that carry new weights into an inference engine."""

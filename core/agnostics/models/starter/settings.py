@@ -1,4 +1,4 @@
-"""How large the starter model is and how long it learns."""
+"""Size and training length of the starter model."""
 
 from __future__ import annotations
 
