@@ -81,6 +81,8 @@ def test_every_view_has_the_columns_of_its_rows(results: Results) -> None:
 
 
 def test_frames_hold_what_the_rows_hold(results: Results) -> None:
+    pytest.importorskip("pandas")
+    pytest.importorskip("polars")
     rows = [row.tokens for row in results.verifications("last")]
     pandas = results.verifications("last").to_pandas()
     polars = results.verifications("last").to_polars()
