@@ -74,7 +74,7 @@ def train(
 @click.option("--steps", type=click.IntRange(min=1), default=100, show_default=True, help="Training steps that record.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 def store(rows: int, steps: int, as_json: bool) -> None:
-    """Write a results database of typical sizes and ask it: on SQLite, and on a PostgreSQL server of its own."""
+    """Write a results database of typical sizes and query it: on SQLite, and on a PostgreSQL server of its own."""
     from agnostics_benchmarks.store import measure_store
 
     report = measure_store(rows, steps, lambda text: words.print(text, markup=False))
@@ -147,5 +147,5 @@ def _show_store(report: dict[str, Any]) -> None:
     )
     click.echo(f"bytes_per_program: {report['bytes_per_program']}")
     click.echo()
-    print_table(["question", "ms"], report["answers_ms"].items())
+    print_table(["query", "ms"], report["answers_ms"].items())
     click.echo(f"million_row_list_ms: {report['million_row_list_ms']} ({report['slowest']}; {report['rows']} rows)")

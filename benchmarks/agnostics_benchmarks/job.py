@@ -1,4 +1,4 @@
-"""What trainers are measured on: one configuration for all of them."""
+"""The job that trainers are measured on: one configuration for all of them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from agnostics.train.config import EvaluationConfig, RolloutConfig, RunConfig, T
 from agnostics_benchmarks.trainers import Measured
 
 WARM_UP = 2
-"""Steps before those measured: the sandbox's slots start, memory is taken, what is compiled is compiled."""
-STALENESS = 1
-"""How many updates the policy may be ahead of what the overlapped trainer learns from.
+"""Steps before those measured: the sandbox's slots start, memory is allocated, kernels are compiled."""
+MAX_OFF_POLICY_STEPS = 1
+"""How many updates the policy of the overlapped trainer may be ahead of the rollouts that it trains on.
 
-As many steps follow those measured, so that it goes on sampling ahead while it is measured.
+As many steps follow those measured, so that it continues to sample ahead while it is measured.
 """
 _ENDS = {
     "config.json": "eos_token_id",
@@ -59,7 +59,7 @@ class Job:
 
     def config(self, seed: int) -> RunConfig:
         """The run with this seed, with the steps before and after those measured; nothing is saved between them."""
-        size, steps = self.size, WARM_UP + self.size.steps + STALENESS
+        size, steps = self.size, WARM_UP + self.size.steps + MAX_OFF_POLICY_STEPS
         return RunConfig(
             language=self.language,
             model=str(self.model),
@@ -83,9 +83,9 @@ class Job:
         return Measured(WARM_UP, WARM_UP + self.size.steps)
 
     def endless(self, folder: Path) -> Job:
-        """The same with answers of fixed length: `folder` becomes the model without a token that ends an answer.
+        """The same with completions of fixed length: `folder` becomes the model without a stop token.
 
-        No file names one, and those of its family have other names, so that nobody takes them for ends.
+        No file names one, and those of its family have other names, so that no trainer takes them for stop tokens.
         """
         shutil.copytree(self.model, folder)
         for name, key in _ENDS.items():
@@ -109,7 +109,7 @@ class Job:
             "max_completion_tokens": size.max_completion_tokens,
             "warm_up": WARM_UP,
             "steps": size.steps,
-            "max_off_policy_steps": STALENESS,
+            "max_off_policy_steps": MAX_OFF_POLICY_STEPS,
         }
 
 

@@ -1,4 +1,4 @@
-"""What rounds of training come to: rates and ratios, stages, memory and rewards."""
+"""The summary of rounds of training: rates and ratios, stages, memory and rewards."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ Round = dict[str, Turn]
 
 
 def summary(rounds: Sequence[Round]) -> dict[str, Any]:
-    """What rounds come to: medians, and in `spread` the least and the most of each."""
-    figures = {
+    """The summary of rounds: medians, and in `spread` the minimum and maximum of each."""
+    measured = {
         **{f"{name}_samples_per_s": [turns[name].samples_per_s for turns in rounds] for name in rounds[0]},
         **{ratio: [_speed_over_trl(turns, name) for turns in rounds] for ratio, name in RATIOS.items()},
         "peak_memory_over_trl": [_memory_over_trl(turns) for turns in rounds],
     }
     return {
-        **{name: rounded(median(values)) for name, values in figures.items()},
-        "spread": {name: [rounded(min(values)), rounded(max(values))] for name, values in figures.items()},
+        **{name: rounded(median(values)) for name, values in measured.items()},
+        "spread": {name: [rounded(min(values)), rounded(max(values))] for name, values in measured.items()},
         "stages": {name: _stages([turns[name] for turns in rounds]) for name in rounds[0]},
         "tokens_mean": _each(rounds, lambda turn: turn.tokens_mean),
         "peak_memory_mb": _each(rounds, lambda turn: turn.peak_mb),
@@ -44,12 +44,12 @@ def _stages(turns: Sequence[Turn]) -> dict[str, float]:
     return {stage: rounded(median(turn.stages[stage] for turn in turns)) for stage in turns[0].stages}
 
 
-def _each(rounds: Sequence[Round], figure: Callable[[Turn], float]) -> dict[str, float]:
-    return {name: rounded(median(figure(turns[name]) for turns in rounds)) for name in rounds[0]}
+def _each(rounds: Sequence[Round], value_of: Callable[[Turn], float]) -> dict[str, float]:
+    return {name: rounded(median(value_of(turns[name]) for turns in rounds)) for name in rounds[0]}
 
 
 def _rewards(rounds: Sequence[Round]) -> dict[str, dict[str, float]]:
-    """The rewards of each contender, and by how much ours are above TRL's in the same round: mean, least and most."""
+    """The rewards of each contender, and by how much ours are above TRL's in the same round: mean, minimum, maximum."""
     rewards = {name: [turns[name].reward for turns in rounds] for name in rounds[0]}
     above = {
         f"{name}_minus_trl": [own - theirs for own, theirs in zip(rewards[name], rewards["trl"], strict=True)]
@@ -62,5 +62,5 @@ def _rewards(rounds: Sequence[Round]) -> dict[str, dict[str, float]]:
 
 
 def rounded(value: float) -> float:
-    """Four digits of a figure."""
+    """`value` to four digits."""
     return float(f"{value:.4g}")

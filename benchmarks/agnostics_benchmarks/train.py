@@ -12,12 +12,12 @@ from typing import Any
 from agnostics.sandbox.pool import available_cores
 from agnostics.types.errors import MissingRequirement
 
-from agnostics_benchmarks.job import SIZES, STALENESS, EngineName, Job
+from agnostics_benchmarks.job import MAX_OFF_POLICY_STEPS, SIZES, EngineName, Job
 from agnostics_benchmarks.rounds import Round, summary
 from agnostics_benchmarks.trainers import Trainer, ours, take_turn, trl
 from agnostics_benchmarks.watched import Gauge, on_gpus_mb, resident_mb
 
-TRAINERS = (Trainer("ours", ours), Trainer("ours_overlapped", ours, STALENESS), Trainer("trl", trl))
+TRAINERS = (Trainer("ours", ours), Trainer("ours_overlapped", ours, MAX_OFF_POLICY_STEPS), Trainer("trl", trl))
 _GAUGES = {"cpu": resident_mb, "cuda": on_gpus_mb}
 
 
@@ -31,8 +31,8 @@ def compare_training(
 ) -> dict[str, Any]:
     """The report of `agn bench train`: medians over `repeats` rounds, in each of which every trainer has a turn.
 
-    Answers end where the model ends them, and in `fixed` at the limit. Rates are samples (answers) per second; ratios
-    are within a round. Raises MissingRequirement where TRL or what our trainer needs is not installed.
+    Completions end with the model's stop token, and in `fixed` at the maximum length. Rates are completions per second;
+    ratios are within a round. Raises MissingRequirement where TRL or what our trainer needs is not installed.
     """
     device = _device()
     size = SIZES[device] if steps is None else replace(SIZES[device], steps=steps)

@@ -28,11 +28,11 @@ Command = Callable[[Path], list[str]]
 
 @dataclass(frozen=True)
 class Trainer:
-    """A contender: its command, and how many updates ahead of the weights it may learn."""
+    """A trainer: its command, and how many updates its policy may be ahead of the rollouts that it trains on."""
 
     name: str
     command: Command
-    staleness: int = 0
+    max_off_policy_steps: int = 0
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Turn:
-    """What a contender did in the measured steps of one turn.
+    """What a trainer did in the measured steps of one turn.
 
     `stages` are in seconds a step (see `stages.stages`), `peak_mb` is over all of its life, in MiB.
     """
@@ -76,7 +76,7 @@ def take_turn(trainer: Trainer, config: RunConfig, measured: Measured, gauge: Ga
     """Let `trainer` train as `config` says, in a folder that is gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="agnostics-bench-") as name:
         folder = Path(name)
-        own = config.train.model_copy(update={"max_off_policy_steps": trainer.staleness})
+        own = config.train.model_copy(update={"max_off_policy_steps": trainer.max_off_policy_steps})
         places = {"store": f"sqlite:///{folder / 'store.db'}", "output": str(folder / "runs"), "train": own}
         path = folder / "config.toml"
         path.write_text(to_toml(config.model_copy(update=places)), encoding="utf-8")
@@ -87,9 +87,9 @@ def take_turn(trainer: Trainer, config: RunConfig, measured: Measured, gauge: Ga
 
 def read_turn(trace: Path, store: Path, measured: Measured, peak_mb: float) -> Turn:
     """What a trainer has left behind."""
-    spans, figures = read_spans(trace), _figures(store)
+    spans, metrics = read_spans(trace), _step_metrics(store)
     window = steps_between(spans, measured.first, measured.last)
-    steps = [figures[step] for step in range(measured.first + 1, measured.last + 1)]
+    steps = [metrics[step] for step in range(measured.first + 1, measured.last + 1)]
     samples = sum(step["completions"] for step in steps)
     return Turn(
         samples_per_s=samples / (window[1] - window[0]),
@@ -100,12 +100,12 @@ def read_turn(trace: Path, store: Path, measured: Measured, peak_mb: float) -> T
     )
 
 
-def _figures(store: Path) -> Mapping[int, Mapping[str, float]]:
-    """The figures of each step, by name."""
+def _step_metrics(store: Path) -> Mapping[int, Mapping[str, float]]:
+    """The metrics of each step, by name."""
     steps = defaultdict[int, dict[str, float]](dict)
     with closing(sqlite3.connect(store)) as database:
         for step, name, value in database.execute("select step, name, value from step_metric"):
             steps[step][name] = value
     if not steps:
-        raise AgnosticsError(f"{store} holds no step: no time of it counts")
+        raise AgnosticsError(f"{store} holds no step: its times do not count")
     return steps

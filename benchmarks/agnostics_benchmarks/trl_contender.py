@@ -1,14 +1,13 @@
 """TRL's GRPOTrainer on a configuration of ours: `python -m agnostics_benchmarks.trl_contender CONFIG`.
 
 It trains on the prompts that `agn run CONFIG` would, in the same order, and leaves what a run leaves: a trace, and the
-figures of its steps in the store.
+metrics of its steps in the store.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from concurrent.futures import Future
 from functools import wraps
 from pathlib import Path
 from statistics import fmean
@@ -17,22 +16,24 @@ from typing import Any
 from agnostics.models.loading import stop_ids
 from agnostics.plugins.manager import load_plugins
 from agnostics.profiling.chrome_trace import TraceFile
-from agnostics.profiling.spans import Span, Timeline
-from agnostics.rollout.task_sampler import Question
+from agnostics.profiling.spans import Span, SpanRecorder
+from agnostics.rollout.prompts import RenderedPrompt
+from agnostics.rollout.verification import RolloutVerifier
 from agnostics.store import Store
 from agnostics.train.config import RunConfig, load_config, output_folder
-from agnostics.train.setup import Ingredients, prepare
+from agnostics.train.setup import RunInputs, prepare
 from agnostics.types.errors import AgnosticsError
-from agnostics.types.verification import Verification
+from agnostics.types.reward import RewardPolicy
+from agnostics.types.rollout import Rollout
 from agnostics.verify import Verifier
 
 MICRO_BATCH = 8
-"""Answers that go through the model at once when it learns."""
-PATIENCE_S = 300.0
+"""Completions that pass through the model at once in an update."""
+VERDICT_TIMEOUT_S = 300.0
 UNUSED = ("vllm", "deepspeed")
-"""What TRL would import because it is there, and need memory for, but not use."""
-NEVER = -1
-"""The stop token of answers that have none."""
+"""Packages that TRL would import because they are installed, and need memory for, but not use."""
+NO_STOP_TOKEN = -1
+"""The stop token where completions have none."""
 
 
 def main(path: Path) -> None:
@@ -40,16 +41,17 @@ def main(path: Path) -> None:
     for name in UNUSED:
         sys.modules[name] = None  # type: ignore[assignment]
     config = load_config(path, [], {})
-    found = prepare(config, load_plugins(), lambda _: None)
-    questions = [question for step in range(1, found.steps + 1) for question in found.curriculum.at(step)]
-    timeline = Timeline()
+    inputs = prepare(config, load_plugins(), lambda _: None)
+    prompts = [prompt for step in range(1, inputs.steps + 1) for prompt in inputs.task_sampler.at(step)]
+    spans = SpanRecorder()
     with Verifier(config.sandbox) as verifier:
-        reward = Reward(found, questions, config.rollout.group_size, verifier, timeline)
-        trainer = _trainer(config, found, questions, reward)
-        _insist_on_prompts(trainer, questions)
-        _take_times(trainer, timeline)
+        rollout_verifier = RolloutVerifier(inputs.language, verifier, spans)
+        reward = Reward(inputs.reward, prompts, config.rollout.group_size, rollout_verifier)
+        trainer = _trainer(config, inputs, prompts, reward)
+        _check_prompts(trainer, prompts)
+        _record_spans(trainer, spans)
         trainer.train()
-    _leave(config, found, timeline, reward.figures)
+    _store_results(config, inputs, spans, reward.metrics)
 
 
 class Reward:
@@ -58,75 +60,84 @@ class Reward:
     __name__ = "reward"
 
     def __init__(
-        self, found: Ingredients, questions: Sequence[Question], group: int, verifier: Verifier, timeline: Timeline
+        self, policy: RewardPolicy, prompts: Sequence[RenderedPrompt], group_size: int, verifier: RolloutVerifier
     ) -> None:
-        self.figures: list[dict[str, float]] = []
-        self._found, self._questions, self._group = found, questions, group
-        self._verifier, self._timeline = verifier, timeline
+        self.metrics: list[dict[str, float]] = []
+        self._policy, self._prompts, self._group_size, self._verifier = policy, prompts, group_size, verifier
 
     def __call__(
         self, *, completions: Sequence[Any], completion_ids: Sequence[Any], place: Sequence[int], **_: Any
     ) -> list[float | None]:
-        """The rewards of one step's completions; `place` says which question each answers."""
-        with self._timeline.during("verification", "verify"):
-            verdicts = [self._submit(*pair) for pair in zip(completions, place, strict=True)]
-            done = [verdict.result(timeout=PATIENCE_S) for verdict in verdicts]
-        groups = [done[first : first + self._group] for first in range(0, len(done), self._group)]
-        rewards = [reward for group in groups for reward in self._found.reward.rewards(group)]
-        earned = [reward for reward in rewards if reward is not None]
-        self.figures.append(
+        """The rewards of one step's completions; `place` is the index of each one's prompt."""
+        rollouts = [
+            Rollout(
+                task=self._prompts[prompt].task,
+                sample=number % self._group_size,
+                text=completion[0]["content"],
+                num_tokens=len(token_ids),
+            )
+            for number, (completion, token_ids, prompt) in enumerate(
+                zip(completions, completion_ids, place, strict=True)
+            )
+        ]
+        verified = self._verify(rollouts)
+        groups = [verified[first : first + self._group_size] for first in range(0, len(verified), self._group_size)]
+        rewards = [reward for group in groups for reward in self._policy.rewards(group)]
+        given = [reward for reward in rewards if reward is not None]
+        self.metrics.append(
             {
-                "completions": len(done),
-                "reward_mean": fmean(earned) if earned else 0.0,
-                "tokens_mean": fmean(map(len, completion_ids)),
+                "completions": len(rollouts),
+                "reward_mean": fmean(given) if given else 0.0,
+                "tokens_mean": fmean(rollout.num_tokens for rollout in rollouts),
             }
         )
         return rewards
 
-    def _submit(self, completion: Sequence[dict[str, str]], place: int) -> Future[Verification]:
-        language, task = self._found.language, self._questions[place].task
-        return self._verifier.submit(language, language.program_in(completion[0]["content"]), task)
+    def _verify(self, rollouts: Sequence[Rollout]) -> list[Rollout]:
+        """The rollouts, verified, all at the same time."""
+        verifier = self._verifier
+        pending = [verifier.verify(rollout, verifier.program_of(rollout)) for rollout in rollouts]
+        return [verified.result(timeout=VERDICT_TIMEOUT_S) for verified in pending]
 
 
-def _trainer(config: RunConfig, found: Ingredients, questions: Iterable[Question], reward: Reward) -> Any:
-    """A GRPOTrainer that learns as `config` says."""
+def _trainer(config: RunConfig, inputs: RunInputs, prompts: Iterable[RenderedPrompt], reward: Reward) -> Any:
+    """A GRPOTrainer that trains as `config` says."""
     import torch
     from datasets import Dataset
     from transformers import AutoModelForCausalLM
     from trl import GRPOTrainer
 
-    stops = list(stop_ids(found.folder, found.tokenizer))
+    stops = list(stop_ids(inputs.folder, inputs.tokenizer))
     rows = [
-        {"prompt": [{"role": "user", "content": found.language.prompt_for(question.task)}], "place": place}
-        for place, question in enumerate(questions)
+        {"prompt": [{"role": "user", "content": prompt.text}], "place": place} for place, prompt in enumerate(prompts)
     ]
     trainer = GRPOTrainer(
-        model=AutoModelForCausalLM.from_pretrained(found.folder, dtype=getattr(torch, config.train.dtype)),
+        model=AutoModelForCausalLM.from_pretrained(inputs.folder, dtype=getattr(torch, config.train.dtype)),
         reward_funcs=reward,
-        args=_arguments(config, found, stops),
+        args=_arguments(config, inputs, stops),
         train_dataset=Dataset.from_list(rows),
-        processing_class=found.tokenizer,
+        processing_class=inputs.tokenizer,
     )
-    trainer.eos_token_ids = stops or [NEVER]
+    trainer.eos_token_ids = stops or [NO_STOP_TOKEN]
     return trainer
 
 
-def _arguments(config: RunConfig, found: Ingredients, stops: Sequence[int]) -> Any:
+def _arguments(config: RunConfig, inputs: RunInputs, stops: Sequence[int]) -> Any:
     """The same algorithm, everything sampled in one batch, and nothing logged, saved or kept for later.
 
-    TRL's loss `dapo` is ours over all tokens of a batch. Activations are kept, not computed twice: that is faster.
+    TRL's loss `dapo` is ours over all tokens of a batch. Activations are kept, not recomputed: that is faster.
     """
     import torch
     from trl import GRPOConfig
 
-    rollout, train, algorithm = config.rollout, config.train, found.algorithm
-    answers = rollout.prompts_per_step * rollout.group_size
-    at_once = min(MICRO_BATCH, answers)
+    rollout, train, algorithm = config.rollout, config.train, inputs.algorithm
+    completions = rollout.prompts_per_step * rollout.group_size
+    at_once = min(MICRO_BATCH, completions)
     return GRPOConfig(
         output_dir=str(output_folder(config)),
-        max_steps=found.steps,
+        max_steps=inputs.steps,
         per_device_train_batch_size=at_once,
-        gradient_accumulation_steps=answers // at_once,
+        gradient_accumulation_steps=completions // at_once,
         num_generations=rollout.group_size,
         max_completion_length=rollout.max_completion_tokens,
         temperature=rollout.temperature,
@@ -156,16 +167,16 @@ def _arguments(config: RunConfig, found: Ingredients, stops: Sequence[int]) -> A
     )
 
 
-def _insist_on_prompts(trainer: Any, questions: Sequence[Question]) -> None:
+def _check_prompts(trainer: Any, prompts: Sequence[RenderedPrompt]) -> None:
     """Raise AgnosticsError where TRL makes other tokens of the first prompts."""
-    rows = [trainer.train_dataset[place]["prompt"] for place in range(min(8, len(questions)))]
+    rows = [trainer.train_dataset[place]["prompt"] for place in range(min(8, len(prompts)))]
     theirs = [tuple(token_ids) for token_ids in trainer._tokenize_prompts(rows)[0]]
-    if theirs != [question.prompt for question in questions[: len(rows)]]:
-        raise AgnosticsError("TRL makes other tokens of the prompts: no time of it counts")
+    if theirs != [prompt.token_ids for prompt in prompts[: len(rows)]]:
+        raise AgnosticsError("TRL makes other tokens of the prompts: its times do not count")
 
 
-def _take_times(trainer: Any, timeline: Timeline) -> None:
-    """Have generation and updates taken down: an update lasts from the advantages to the end of the step."""
+def _record_spans(trainer: Any, spans: SpanRecorder) -> None:
+    """Record generation and updates; an update lasts from the advantages to the end of the step."""
     from transformers import TrainerCallback
 
     generate, score = trainer._generate_single_turn, trainer._generate_and_score_completions
@@ -173,40 +184,42 @@ def _take_times(trainer: Any, timeline: Timeline) -> None:
 
     @wraps(generate)
     def timed_generate(*arguments: Any, **named: Any) -> Any:
-        with timeline.during("generation", "generate"):
+        with spans.during("generation", "generate"):
             return generate(*arguments, **named)
 
     @wraps(score)
     def timed_score(*arguments: Any, **named: Any) -> Any:
         scored = score(*arguments, **named)
-        updates.append(timeline.begin("training", f"update {trainer.state.global_step + 1}"))
+        updates.append(spans.begin("training", f"update {trainer.state.global_step + 1}"))
         return scored
 
     class EndOfStep(TrainerCallback):  # type: ignore[misc]
         def on_step_end(self, *_: Any, **__: Any) -> None:
-            timeline.end(updates.pop())
+            spans.end(updates.pop())
 
     trainer._generate_single_turn, trainer._generate_and_score_completions = timed_generate, timed_score
     trainer.add_callback(EndOfStep())
 
 
-def _leave(config: RunConfig, found: Ingredients, timeline: Timeline, figures: Sequence[dict[str, float]]) -> None:
-    """Write the trace, and the figures into the store."""
+def _store_results(
+    config: RunConfig, inputs: RunInputs, spans: SpanRecorder, metrics: Sequence[dict[str, float]]
+) -> None:
+    """Write the trace, and the metrics into the store."""
     folder = output_folder(config) / "trl"
     folder.mkdir(parents=True)
     with TraceFile(folder / "trace.json") as trace:
-        trace.add(timeline.close_window()[0])
+        trace.add(spans.close_window()[0])
     with Store.open(str(config.store)) as store:
         run = store.start_run(
             kind="train",
             config=config.model_dump(),
-            language=found.language,
+            language=inputs.language,
             model=config.model,
             dataset=config.dataset,
             seed=config.seed,
         )
         with store.recorder(run) as recorder:
-            for step, values in enumerate(figures, 1):
+            for step, values in enumerate(metrics, 1):
                 recorder.step(step, values)
         store.finish_run(run, "finished", {})
 

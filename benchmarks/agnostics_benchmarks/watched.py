@@ -16,12 +16,12 @@ Gauge = Callable[[int], float]
 
 
 def run_watched(command: Sequence[str], log: Path, gauge: Gauge, timeout_s: float) -> float:
-    """Run `command`, with what it says in the file `log`; the most that `gauge` showed until it ended, in MiB.
+    """Run `command`, with its output in the file `log`; the most that `gauge` showed until it ended, in MiB.
 
     Raises AgnosticsError where it fails or takes longer than `timeout_s`.
     """
     end, peak = time.monotonic() + timeout_s, 0.0
-    with log.open("wb") as said, subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT) as process:
+    with log.open("wb") as output, subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT) as process:
         try:
             while not _ended(process):
                 peak = max(peak, gauge(process.pid))
@@ -45,8 +45,8 @@ def resident_mb(pid: int) -> float:
 def on_gpus_mb(_: int) -> float:
     """The memory in use on all GPUs, whoever uses it."""
     command = ["nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader,nounits"]
-    answer = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30)
-    return float(sum(map(int, answer.stdout.split())))
+    output = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30)
+    return float(sum(map(int, output.stdout.split())))
 
 
 def _ended(process: subprocess.Popen[bytes]) -> bool:
@@ -58,4 +58,4 @@ def _ended(process: subprocess.Popen[bytes]) -> bool:
 
 
 def _last_line(log: Path) -> str:
-    return (log.read_text(encoding="utf-8", errors="replace").strip().splitlines() or ["it said nothing"])[-1]
+    return (log.read_text(encoding="utf-8", errors="replace").strip().splitlines() or ["it printed nothing"])[-1]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from agnostics.algorithms.algorithm import Algorithm
-    from agnostics.callbacks.callback import WatchedRun, Watcher
+    from agnostics.callbacks.callback import MetricsLogger, RunCallback, RunInfo
     from agnostics.plugins.specs import hookimpl
     from agnostics.types.dataset import Dataset
     from agnostics.types.language import Language
@@ -21,13 +21,14 @@ __all__ = [
     "Dataset",
     "Language",
     "Limits",
+    "MetricsLogger",
     "RewardPolicy",
+    "RunCallback",
+    "RunInfo",
     "Task",
     "Test",
     "Verdict",
     "Verification",
-    "WatchedRun",
-    "Watcher",
     "hookimpl",
 ]
 
@@ -42,8 +43,9 @@ _HOMES = {
     "Test": "types.task",
     "Verdict": "types.verification",
     "Verification": "types.verification",
-    "WatchedRun": "callbacks.callback",
-    "Watcher": "callbacks.callback",
+    "MetricsLogger": "callbacks.callback",
+    "RunCallback": "callbacks.callback",
+    "RunInfo": "callbacks.callback",
     "hookimpl": "plugins.specs",
 }
 

@@ -39,7 +39,7 @@ def _records(path: Path) -> list[dict[str, Any]]:
 
 
 def _completion(record: dict[str, Any]) -> str:
-    """What follows the prompt's last line in the recorded answer of a model, without the end of its block."""
+    """What follows the prompt's last line in a recorded completion, without the end of its block."""
     block = re.findall(r"```\w*\n(.*?)```", record["gpt_solution"], re.DOTALL)
     signature = record["prompt"].rstrip().splitlines()[-1]
     return str(block[0] if block else record["gpt_solution"]).rpartition(signature)[2].removeprefix("\n")
@@ -64,8 +64,8 @@ def test_verdicts_of_recorded_completions_agree_with_multipl_es_own_rules(
 ) -> None:
     records = _records(LUA)[:50]
     wrong = ["  return nil\nend", "  os.exit(0)\nend\nlocal x", "  return 1"]
-    answers = {record["name"]: [_completion(record), wrong[n % 3]] for n, record in enumerate(records)}
-    lines = [{"task": name, "completion": text} for name, texts in answers.items() for text in texts]
+    completions = {record["name"]: [_completion(record), wrong[n % 3]] for n, record in enumerate(records)}
+    lines = [{"task": name, "completion": text} for name, texts in completions.items() for text in texts]
     recorded = tmp_path / "completions.jsonl"
     recorded.write_text("".join(json.dumps(line) + "\n" for line in lines))
     words = ["--language", "lua-multipl-e", "--dataset", f"multipl-e:{LUA}", "--completions", str(recorded), "--json"]
@@ -75,7 +75,7 @@ def test_verdicts_of_recorded_completions_agree_with_multipl_es_own_rules(
         found = database.execute("select task, sample, verdict from verifications").fetchall()
     ours = {(task, sample): verdict == "accepted" for task, sample, verdict in found}
     theirs = {
-        (record["name"], sample): _passes_as_multipl_e_has_it(record, answers[record["name"]][sample], tmp_path)
+        (record["name"], sample): _passes_as_multipl_e_has_it(record, completions[record["name"]][sample], tmp_path)
         for record in records
         for sample in (0, 1)
     }
@@ -109,7 +109,7 @@ def test_the_solutions_of_benchmarks_in_python_pass_and_wrong_ones_do_not(
             assert bubblewrap.verify(python, program, task).accepted is accepted, (task.id, program)
 
 
-def test_an_answer_to_mceval_stands_between_its_imports_and_its_tests(bubblewrap: Verifier, tmp_path: Path) -> None:
+def test_a_completion_of_mceval_stands_between_its_imports_and_its_tests(bubblewrap: Verifier, tmp_path: Path) -> None:
     record = {
         "task_id": "Python/1",
         "prompt": '"""\nfrom 1 to 3\n"""\nfrom typing import List\n\n\ndef total(numbers: List[int]) -> int:\n',
@@ -123,8 +123,8 @@ def test_an_answer_to_mceval_stands_between_its_imports_and_its_tests(bubblewrap
     python = load_plugins().language("python")
     assert (python.prompt_for(task), task.difficulty) == ("Write a Python function `total`.", "easy")
     for body, accepted in (("return sum(numbers)", True), ("return 0", False)):
-        answer = f"Sure:\n```python\ndef total(numbers: List[int]) -> int:\n    {body}\n```"
-        assert bubblewrap.verify(python, python.program_for(task, answer), task).accepted is accepted
+        completion = f"Sure:\n```python\ndef total(numbers: List[int]) -> int:\n    {body}\n```"
+        assert bubblewrap.verify(python, python.program_for(task, completion), task).accepted is accepted
     path.write_text(json.dumps({**record, "task_id": "Scala/1"}) + "\n")
     with pytest.raises(UsageError, match="unknown language of McEval 'Scala'"):
         list(McEval().tasks("test", source=str(path)))
@@ -160,7 +160,7 @@ end subroutine assert""",
 
 
 @pytest.mark.parametrize("name", MCEVAL)
-def test_answers_to_mceval_in_other_languages_are_judged_as_it_does(
+def test_completions_of_mceval_in_other_languages_get_its_verdicts(
     name: str, bubblewrap: Verifier, tmp_path: Path
 ) -> None:
     prompt, test, block = MCEVAL[name]
@@ -170,8 +170,8 @@ def test_answers_to_mceval_in_other_languages_are_judged_as_it_does(
     (task,) = McEval().tasks("test", source=str(path))
     tcl = Language(name="tcl", prompt="", filename="snippet.tcl", execute="tclsh snippet.tcl")
     language = tcl if name == "Tcl" else load_plugins().language({"Perl": "perl-multipl-e", "Fortran": "fortran"}[name])
-    for answer, accepted in ((block, True), (block.replace("+ 1", "+ 2"), False)):
-        program = language.program_for(task, f"So:\n```{name.lower()}\n{answer}\n```")
+    for code, accepted in ((block, True), (block.replace("+ 1", "+ 2"), False)):
+        program = language.program_for(task, f"So:\n```{name.lower()}\n{code}\n```")
         assert bubblewrap.verify(language, program, task).accepted is accepted, program
 
 
@@ -216,7 +216,7 @@ def _passes_in_perl_as_multipl_e_has_it(program: str) -> bool:
     return ran.returncode == 0 and "ERROR" not in ran.stdout and "ERROR" not in ran.stderr
 
 
-def test_perl_is_judged_by_what_it_prints_too(bubblewrap: Verifier, tmp_path: Path) -> None:
+def test_perl_is_verified_by_what_it_prints_too(bubblewrap: Verifier, tmp_path: Path) -> None:
     if subprocess.run(["perl", "-MTest::Deep", "-e", "1"], capture_output=True, timeout=30, check=False).returncode:
         pytest.skip("no Perl with Test::Deep here: apt-get install libtest-deep-perl")
     path = tmp_path / "humaneval-pl.jsonl"

@@ -91,7 +91,7 @@ def test_the_same_is_stored_by_a_process_as_by_a_thread(
 def _record(recorder: Recorder, given: list[CompletionRecord]) -> None:
     for completion in given:
         recorder.completion(completion)
-    recorder.step(1, {"reward": 0.25, "gap": float("nan")})
+    recorder.step(1, {"reward": 0.25, "logprob_mismatch": float("nan")})
     recorder.flush()
     recorder.step(1, {"reward": 0.5})
 

@@ -1,4 +1,4 @@
-"""Several updates of a policy for each case, on as many ranks as there are: what they came to, as JSON."""
+"""Several updates of a policy for each case, on as many ranks as there are: their metrics, as JSON."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from agnostics.algorithms.algorithm import Algorithm
 from agnostics.algorithms.grpo import GRPO
 from agnostics.algorithms.gspo import GSPO
 from agnostics.train.config import TrainConfig
-from agnostics.train.micro_batch import Example
 from agnostics.train.policy import Policy
-from agnostics.types.rollout import Segment, Trajectory
-from agnostics.util.distributed import Ranks, joined
+from agnostics.types.rollout import Rollout, Segment
+from agnostics.types.task import Task, Test
+from agnostics.util.distributed import ProcessGroup, join_process_group
 
 RATE = 1e-4
 WIDE_GSPO = replace(GSPO, clip_low=0.5, clip_high=0.8)
@@ -36,35 +36,40 @@ CASES: list[tuple[str, Algorithm, dict[str, Any]]] = [
 
 
 def main(folder: Path) -> None:
-    with joined() as ranks:
-        found = {name: _updates(folder, algorithm, settings, ranks) for name, algorithm, settings in CASES}
-        if ranks.first:
-            print(json.dumps(found))
+    with join_process_group() as group:
+        metrics = {name: _updates(folder, algorithm, settings, group) for name, algorithm, settings in CASES}
+        if group.is_main:
+            print(json.dumps(metrics))
 
 
-def _updates(folder: Path, algorithm: Algorithm, settings: dict[str, Any], ranks: Ranks) -> dict[str, Any]:
-    """Figures of four updates, the third on fewer examples than there are ranks, and the gap after them."""
+def _updates(folder: Path, algorithm: Algorithm, settings: dict[str, Any], group: ProcessGroup) -> dict[str, Any]:
+    """Metrics of four updates, the third on fewer rollouts than there are ranks, and the mismatch after them."""
     reference = folder if algorithm.kl_coef else None
     config = TrainConfig(learning_rate=RATE, micro_batch_tokens=64, **settings)
-    with Policy(folder, config, 0.7, algorithm, reference, ranks) as policy:
-        examples = policy.anchored(_examples())
-        stats = [policy.update(batch, RATE) for batch in (examples, examples, examples[:1], examples)]
-        gap = policy.gap([example.trajectory for example in examples])
+    with Policy(folder, config, 0.7, reference, group) as policy:
+        rollouts = _rollouts()
+        if algorithm.tis_cap:
+            rollouts = policy.with_old_logprobs(rollouts)
+        if algorithm.kl_coef:
+            rollouts = policy.with_reference_logprobs(rollouts)
+        batches = (rollouts, rollouts, rollouts[:1], rollouts)
+        stats = [policy.update(batch, algorithm.loss, RATE) for batch in batches]
+        mismatch = policy.logprob_mismatch(rollouts)
         weights = torch.cat([weight.float().flatten() for _, weight in policy.weights()])
     return {
         "losses": [update.loss for update in stats],
         "norms": [update.grad_norm for update in stats],
-        "ratios": [update.ratio for update in stats],
-        "clipped": [update.clipped for update in stats],
+        "ratios": [update.importance_ratio for update in stats],
+        "clipped": [update.clip_fraction for update in stats],
         "kl": [update.kl for update in stats],
         "entropies": [update.entropy for update in stats],
-        "gap": gap,
+        "mismatch": mismatch,
         "weights": weights.norm().item(),
     }
 
 
-def _examples() -> list[Example]:
-    """Answers of many lengths to three prompts, with advantages of both signs."""
+def _rollouts() -> list[Rollout]:
+    """Rollouts of many lengths of three prompts, with advantages of both signs."""
     generator = torch.Generator().manual_seed(3)
 
     def tokens(size: int) -> list[int]:
@@ -72,8 +77,13 @@ def _examples() -> list[Example]:
 
     prompts = [tuple(tokens(size)) for size in (5, 9, 7)]
     return [
-        Example(
-            Trajectory(prompts[place // 5], (Segment.spoken(tokens(size), [-6.5] * size, 0),)), 1.5 - place % 3, 0.01
+        Rollout(
+            task=Task(id="t", tests=(Test(input="", output=""),)),
+            sample=place % 5,
+            prompt_ids=prompts[place // 5],
+            segments=(Segment.sampled(tokens(size), [-6.5] * size, [0] * size),),
+            advantage=1.5 - place % 3,
+            loss_weight=0.01,
         )
         for place, size in enumerate(3 + 2 * place for place in range(15))
     ]

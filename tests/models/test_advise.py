@@ -138,8 +138,8 @@ def test_what_a_real_server_advises_is_written_into_the_language(
     options = ("--programs", "1", "--context", "1024", "--json", "--output", "advised.yaml")
     server = chat_server(lambda _: ADVICE)
     assert advise(*options, url=server.url).returncode == 0
-    (question,) = server.asked
-    _teach(starter_model, question, ADVICE, tmp_path)
+    (prompt,) = server.asked
+    _teach(starter_model, prompt, ADVICE, tmp_path)
     with _served(tmp_path / "taught", tmp_path / "server.log") as url:
         answer = advise(*options, "--force", url=url)
     assert answer.returncode == 0, answer.stderr
@@ -153,18 +153,18 @@ def _advice_in(path: str) -> list[str]:
     return [line[2:] for line in load_plugins().language(path).prompt.splitlines() if line.startswith("- ")]
 
 
-def _teach(model: Path, question: str, answer: str, folder: Path) -> None:
-    """Write `model`, after it has learnt to answer `question` with `answer`, into `folder / "taught"`."""
+def _teach(model: Path, prompt: str, completion: str, folder: Path) -> None:
+    """Write `model`, after it has learnt to complete `prompt` with `completion`, into `folder / "taught"`."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     tokenizer, pupil = AutoTokenizer.from_pretrained(model), AutoModelForCausalLM.from_pretrained(model)
-    messages = [{"role": "user", "content": question}]
-    asked = tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_dict=False)
-    answered = [*tokenizer.encode(answer, add_special_tokens=False), tokenizer.eos_token_id]
+    messages = [{"role": "user", "content": prompt}]
+    prompt_ids = tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_dict=False)
+    completion_ids = [*tokenizer.encode(completion, add_special_tokens=False), tokenizer.eos_token_id]
     optimizer = torch.optim.Adam(pupil.parameters(), lr=3e-3)
-    tokens = torch.tensor([[*asked, *answered]])
-    labels = torch.tensor([[*[-100] * len(asked), *answered]])
+    tokens = torch.tensor([[*prompt_ids, *completion_ids]])
+    labels = torch.tensor([[*[-100] * len(prompt_ids), *completion_ids]])
     for _ in range(300):
         loss = pupil(input_ids=tokens, labels=labels).loss
         if loss < 0.01:

@@ -15,7 +15,7 @@ from agnostics.models.starter.bootstrap import bootstrap
 from agnostics.models.starter.corpus import Corpus, Example
 from agnostics.models.starter.settings import DEFAULTS, StarterSettings
 from agnostics.models.starter.tokenizer import END, PAD, START
-from agnostics.models.starter.training import encode, make_model, together
+from agnostics.models.starter.training import collate, encode, pretrain
 from agnostics.plugins.manager import load_plugins
 from agnostics.types.errors import AgnosticsError, UsageError
 from agnostics.verify import Verifier
@@ -38,7 +38,7 @@ def corpus() -> Corpus:
 def make(corpus: Corpus, tmp_path: Path) -> Callable[[int], Path]:
     def made(seed: int) -> Path:
         folder = tmp_path / f"{len(list(tmp_path.iterdir()))}"
-        make_model(corpus, TINY, seed, folder, lambda _: None)
+        pretrain(corpus, TINY, seed, folder, lambda _: None)
         return folder
 
     return made
@@ -49,15 +49,15 @@ def test_the_starter_model_starts_where_there_is_something_to_learn(starter_mode
     assert 0.05 <= start <= 0.40
 
 
-def test_transformers_loads_the_starter_model_and_its_answers_end(starter_model: Path) -> None:
+def test_transformers_loads_the_starter_model_and_its_completions_end(starter_model: Path) -> None:
     model, tokenizer = AutoModelForCausalLM.from_pretrained(starter_model), load_tokenizer(starter_model)
     assert 1.5e6 < model.num_parameters() < 3e6
     task = next(Starter().tasks("test"))
     message = {"role": "user", "content": load_plugins().language("lua").prompt_for(task)}
     prompt = tokenizer.apply_chat_template([message], add_generation_prompt=True, return_tensors="pt")
-    answer = model.generate(**prompt, do_sample=False, max_completion_tokens=200)[0, prompt["input_ids"].shape[1] :]
-    assert answer[-1] == model.generation_config.eos_token_id == tokenizer.eos_token_id
-    assert tokenizer.decode(answer).startswith("```lua\n")
+    completion = model.generate(**prompt, do_sample=False, max_new_tokens=200)[0, prompt["input_ids"].shape[1] :]
+    assert completion[-1] == model.generation_config.eos_token_id == tokenizer.eos_token_id
+    assert tokenizer.decode(completion).startswith("```lua\n")
 
 
 def test_a_model_in_the_cache_is_not_made_again(starter_model: Path) -> None:
@@ -94,19 +94,21 @@ def test_a_seed_decides_the_weights_and_disturbs_no_other_randomness(make: Calla
 
 
 @pytest.mark.parametrize("alone", [False, True])
-def test_the_model_is_taught_the_answer_and_reads_what_all_begin_with_once(starter_model: Path, *, alone: bool) -> None:
+def test_the_model_is_trained_on_the_completion_and_reads_the_shared_prefix_once(
+    starter_model: Path, *, alone: bool
+) -> None:
     tokenizer = load_tokenizer(starter_model)
     hint = "Use Lua. "
     texts = [("Print é.", "```lua\nprint('é')\n```"), ("Print nothing at all.", "```lua\n```")]
-    examples = [Example(hint + statement, statement, answer) for statement, answer in texts]
+    examples = [Example(hint + statement, statement, completion) for statement, completion in texts]
     encoded = [encode(example, tokenizer, alone=alone) for example in examples]
-    shared, token_ids, mask = together(encoded, tokenizer.pad_token_id)
+    shared, token_ids, mask = collate(encoded, tokenizer.pad_token_id)
     taught = [tokenizer.decode(row[learnt.bool()]) for row, learnt in zip(token_ids, mask, strict=True)]
-    assert taught == [example.answer + END for example in examples]
+    assert taught == [example.completion + END for example in examples]
     begin = tokenizer.decode(shared)
     assert begin.startswith(f"{START}user\n{'Print' if alone else hint + 'Print'}")
-    for row, (statement, answer) in zip(token_ids, texts, strict=True):
-        read = f"{START}user\n{'' if alone else hint}{statement}{END}\n{START}assistant\n{answer}{END}"
+    for row, (statement, completion) in zip(token_ids, texts, strict=True):
+        read = f"{START}user\n{'' if alone else hint}{statement}{END}\n{START}assistant\n{completion}{END}"
         assert (begin + tokenizer.decode(row)).replace(PAD, "") == read
 
 
@@ -115,7 +117,9 @@ def test_most_of_what_the_model_is_shown_is_wrong_but_not_all(corpus: Corpus) ->
     tasks = {lua.prompt_for(task): task for task in Starter().tasks("train")}
     with Verifier("bubblewrap", 2) as verifier:
         shown = list(islice(corpus.examples(Random(0)), 600))
-        programs = [(example.answer.split("\n", 1)[1].removesuffix("```"), tasks[example.prompt]) for example in shown]
+        programs = [
+            (example.completion.split("\n", 1)[1].removesuffix("```"), tasks[example.prompt]) for example in shown
+        ]
         futures = [verifier.submit(lua, program, task) for program, task in programs]
         right = sum(future.result(timeout=300).accepted for future in futures) / len(futures)
     assert 0.08 < right < 0.25

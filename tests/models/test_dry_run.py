@@ -1,4 +1,4 @@
-"""`agn run --dry-run`: its figures are those of the real thing, and it leaves nothing behind."""
+"""`agn run --dry-run`: its numbers are those of the real run, and it leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ from typing import Any, Literal
 
 import pytest
 import torch
+from agnostics.algorithms.grpo import GRPO
+from agnostics.algorithms.micro_batch import stack
 from agnostics.cli import call as agn
-from agnostics.models.memory import kept_per_token, memory_of, shape_of
-from agnostics.train import token_logprobs
+from agnostics.models import token_logprobs
+from agnostics.models.shape import shape_of
 from agnostics.train.config import RunConfig, TrainConfig, load_config
-from agnostics.train.micro_batch import Example, stack
+from agnostics.train.memory import estimate_memory, kept_per_token
 from agnostics.train.policy import Policy
-from agnostics.types.rollout import Segment, Trajectory
+from agnostics.types.rollout import Rollout, Segment
+from agnostics.types.task import Task, Test
 from huggingface_hub import constants
 from safetensors import safe_open
 from transformers import AutoModelForCausalLM
@@ -115,7 +118,8 @@ def test_an_example_needs_the_memory_that_it_says(path: Path, tmp_path: Path) ->
     assert said
     for gib, devices in said:
         count = {"one": 1}.get(devices) or int(devices)
-        needed = memory_of(shape, config, longest, reference=False, stage=config.train.zero_stage, devices=count).total
+        stage = config.train.zero_stage
+        needed = estimate_memory(shape, config, longest, reference=False, stage=stage, devices=count).total
         assert int(gib) == round(needed / 2**30)
 
 
@@ -127,9 +131,15 @@ def _held() -> int:
     return sum(storages.values())
 
 
-def _example(prompt: int, answer: int) -> Example:
-    spoken = Segment.spoken([7 + place for place in range(answer)], [-6.0] * answer, 0)
-    return Example(Trajectory(tuple(range(5, 5 + prompt)), (spoken,)), 1.0, 0.01)
+def _rollout(prompt_tokens: int, tokens: int) -> Rollout:
+    return Rollout(
+        task=Task(id="t", tests=(Test(input="", output=""),)),
+        sample=0,
+        prompt_ids=tuple(range(5, 5 + prompt_tokens)),
+        segments=(Segment.sampled([7 + place for place in range(tokens)], [-6.0] * tokens, [0] * tokens),),
+        advantage=1.0,
+        loss_weight=0.01,
+    )
 
 
 @pytest.mark.slow
@@ -141,12 +151,12 @@ def test_weights_gradients_and_optimizer_take_what_the_plan_says(
     rank: int, dtype: Literal["float32", "bfloat16"], stage: Literal[1, 2, 3], tiny_model: Callable[..., Path]
 ) -> None:
     folder, train = tiny_model(tied=True), TrainConfig(dtype=dtype, zero_stage=stage, lora_rank=rank)
-    memory = memory_of(shape_of(folder), RunConfig(train=train), 64, reference=False, stage=stage, devices=1)
+    memory = estimate_memory(shape_of(folder), RunConfig(train=train), 64, reference=False, stage=stage, devices=1)
     states, gradients = memory.weights + memory.optimizer, memory.gradients + memory.bucket
     before = _held()
     with Policy(folder, train, 0.7) as policy:
-        policy.update([_example(8, 8)], 1e-3)
-        kept = gradients if stage == 3 else 0  # DeepSpeed gives them back in the other stages
+        policy.update([_rollout(8, 8)], GRPO.loss, 1e-3)
+        kept = gradients if stage == 3 else 0  # DeepSpeed frees them in the other stages
         assert _held() - before == pytest.approx(states + kept, rel=3e-3)
 
 
@@ -156,19 +166,19 @@ def test_activations_take_about_what_the_plan_says(
     dtype: Literal["float32", "bfloat16"], tiny_model: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        token_logprobs, "LOGITS_AT_ONCE", 768 * 64
+        token_logprobs, "LOGITS_PER_CHUNK", 768 * 64
     )  # so that logits are not kept, as with a large vocabulary
-    folder, example = tiny_model(tied=True), _example(8, 120)
+    folder, rollout = tiny_model(tied=True), _rollout(8, 120)
     model: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=getattr(torch, dtype))
     weights = {weight.untyped_storage().data_ptr() for weight in model.parameters()}
-    batch, saved = stack([example] * 4), dict[int, torch.Tensor]()
+    batch, saved = stack([rollout] * 4), dict[int, torch.Tensor]()
 
     def keep(tensor: torch.Tensor) -> torch.Tensor:
         saved[tensor.untyped_storage().data_ptr()] = tensor
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
-        logprobs, _ = token_logprobs.TokenScorer(model, 0.7)(batch.prompt, batch.token_ids, batch.mask)
+        logprobs, _ = token_logprobs.TokenLogprobModel(model, 0.7)(batch.prompt_ids, batch.token_ids, batch.mask)
     assert logprobs.requires_grad
     kept = sum(one.untyped_storage().nbytes() for place, one in saved.items() if place not in weights)
     planned = (8 + 4 * 120) * kept_per_token(shape_of(folder), 4 if dtype == "float32" else 2)
@@ -288,7 +298,7 @@ def test_a_plan_asks_the_hub_what_a_model_is_and_downloads_nothing_of_it(hub: st
     assert _files(tmp_path) == [tmp_path / "tasks.jsonl"]
     status, _, err = dry("--model", "Qwen/Qwen3-4C", *words, hub=hub)
     assert (status, len(err.splitlines())) == (2, 1)
-    assert "model 'Qwen/Qwen3-4C': no such folder, and the hub refuses it" in err
+    assert "model 'Qwen/Qwen3-4C': not a local folder, and the hub refuses it" in err
 
 
 def test_an_engine_apart_is_said_to_leave_the_trainers_gpu_where_there_are_enough(
@@ -301,7 +311,9 @@ def test_an_engine_apart_is_said_to_leave_the_trainers_gpu_where_there_are_enoug
     assert said not in dry(*words, hub=hub)[1]
 
 
-def test_memory_that_holds_no_answer_is_said_before_the_run(starter_model: Path, tmp_path: Path, dry: Dry) -> None:
+def test_a_cache_that_holds_no_completion_is_reported_before_the_run(
+    starter_model: Path, tmp_path: Path, dry: Dry
+) -> None:
     config = json.loads((starter_model / "config.json").read_text())
     folder = tmp_path / "wide"
     shutil.copytree(starter_model, folder)
@@ -310,7 +322,7 @@ def test_memory_that_holds_no_answer_is_said_before_the_run(starter_model: Path,
     (tmp_path / "tasks.jsonl").write_text(_tasks(8))
     status, _, err = dry("--model", str(folder), "--dataset", "tasks.jsonl")
     assert status == 2
-    assert "rollout.kv_cache_gib = 1 does not hold a prompt and its answer" in err
+    assert "rollout.kv_cache_gib = 1 does not hold a prompt and its completion" in err
 
 
 def test_an_image_that_is_not_built_and_a_toolchain_that_is_not_here_are_said(tmp_path: Path, dry: Dry) -> None:

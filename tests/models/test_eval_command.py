@@ -131,7 +131,7 @@ PEAK += "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
 
 
 def test_twenty_thousand_completions_take_little_more_memory_than_a_thousand(tmp_path: Path) -> None:
-    """They are 100 MB of text; 8,192 answers may wait for the database. No program is among them: it is quick."""
+    """They are 100 MB of text; 8,192 completions may wait for the database. No program is among them: it is quick."""
     files = ["--dataset", str(_tasks(tmp_path, 1000)), "--completions", str(tmp_path / "c.jsonl")]
     # A process of its own starts it, for a peak begins with that of who forks.
     command = [sys.executable, "-c", PEAK, *AGN, "eval", *_fixed(tmp_path), *files]
@@ -146,7 +146,7 @@ def test_twenty_thousand_completions_take_little_more_memory_than_a_thousand(tmp
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_an_evaluation_that_ended_early_goes_on_with_what_is_missing(
+def test_an_evaluation_that_ended_early_resumes_with_the_missing_rollouts(
     evaluate: Agn, tmp_path: Path, how: signal.Signals
 ) -> None:
     slow = "for i = 1, 2e6 do local x = i % 7 end\n" + RIGHT
@@ -164,7 +164,7 @@ def test_an_evaluation_that_ended_early_goes_on_with_what_is_missing(
     ((run, status),) = _query(tmp_path, "select id, status from run")
     ended = {signal.SIGKILL: (-signal.SIGKILL, "running"), signal.SIGINT: (130, "interrupted")}
     assert (process.returncode, status) == ended[how]
-    assert (f"to go on: agn eval --resume {run}" in said) == (how is signal.SIGINT)
+    assert (f"to resume: agn eval --resume {run}" in said) == (how is signal.SIGINT)
     ((stored, last),) = _query(tmp_path, "select count(*), max(completion_id) from verification")
     assert stored < 400
     answer = evaluate("--resume", "last", "--json")
@@ -229,9 +229,14 @@ def test_a_model_behind_an_endpoint_is_asked_without_the_languages_prompt(
 ) -> None:
     tasks = _tasks(tmp_path, 4)
     with tasks.open("a") as file:
-        stitch = {"language": "lua", "tests": "if add(1) ~= 2 then os.exit(1) end", "stop": ["\n--"]}
-        goes_on = {"id": "4", "statement": "function add(a)\n", "tests": [{"input": "", "output": ""}], "split": "test"}
-        file.write(json.dumps({**goes_on, "stitch": stitch, "compare": {"mode": "nothing"}}) + "\n")
+        prompt_format = {"language": "lua", "tests": "if add(1) ~= 2 then os.exit(1) end", "stop": ["\n--"]}
+        continued = {
+            "id": "4",
+            "statement": "function add(a)\n",
+            "tests": [{"input": "", "output": ""}],
+            "split": "test",
+        }
+        file.write(json.dumps({**continued, "prompt_format": prompt_format, "compare": {"mode": "nothing"}}) + "\n")
     words = ("--endpoint", server.url, "--model", "wise", "--dataset", str(tasks), "--samples", "3")
     answer = evaluate(*words, "--json")
     assert answer.returncode == 0, answer.stderr
@@ -266,13 +271,13 @@ class WritesTests(Server):
 def test_the_best_of_k_is_chosen_by_tests_that_the_model_wrote(evaluate: Agn, tmp_path: Path) -> None:
     with closing(WritesTests()) as server:
         words = ("--endpoint", server.url, "--model", "wise", "--dataset", str(_tasks(tmp_path, 3)), "--samples", "3")
-        settings = ("--set", "requests=1", "--set", "written_tests=2")
+        settings = ("--set", "max_concurrency=1", "--set", "generated_tests=2")
         answer = evaluate(*words, *settings, "--vote", "--k", "3", "--json")
         assert answer.returncode == 0, answer.stderr
         asked = len(server.asked)
         resumed = evaluate("--resume", "last", "--k", "3", "--json")
     assert asked == len(server.asked) == 3 * (3 + 2)
-    assert all("the model has written tests to 3 tasks\n" in told.stderr for told in (answer, resumed))
+    assert all("the model has written tests for 3 tasks\n" in told.stderr for told in (answer, resumed))
     for (found,) in (answer.json["evaluations"], resumed.json["evaluations"]):
         rates = {name: rate["rate"] for name, rate in found["rates"].items()}
         assert rates == pytest.approx(
@@ -320,9 +325,9 @@ def test_what_cannot_be_measured_is_said_before_anything_is_sampled(evaluate: Ag
         ("--plot", "chart.pdf"): "name a file that ends in .png or .svg",
         ("--split", "tset"): "unknown split of jsonl 'tset'",
         ("--compare", "last"): "no run is stored here yet",
-        ("--set", "written_tests=3"): "written_tests needs --vote",
+        ("--set", "generated_tests=3"): "generated_tests needs --vote",
         ("--set", "sample=3"): "did you mean 'samples'?",
-        ("--resume", "last"): "--resume goes on with the evaluation's own settings",
+        ("--resume", "last"): "--resume uses the evaluation's own settings",
     }.items():
         answer = evaluate("--dataset", tasks, *words)
         assert (answer.returncode, answer.stdout) == (2, ""), words

@@ -1,4 +1,4 @@
-"""Ranks on the nodes of a Ray cluster: the same run as one rank's, heard and interrupted from where it was launched."""
+"""Ranks on the nodes of a Ray cluster: the run of one rank, followed and interrupted from where it was launched."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SMALL = [
 ]
 
 
-def _answers(home: Any, run: str) -> list[Any]:
+def _completions(home: Any, run: str) -> list[Any]:
     query = "select step, task, sample, completion from verifications where run = ? order by 1, 2, 3"
     return home.query(query, run)
 
@@ -46,7 +46,7 @@ def test_a_run_on_two_nodes_is_that_of_one_process_also_when_it_is_interrupted(s
     ((run, status),) = home.query("select id, status from run where id != ?", whole)
     assert status == "interrupted"
     assert home.run("--resume", run, agn=LAUNCH, settings=[])["steps"] == 12
-    assert _answers(home, run) == _answers(home, whole)
+    assert _completions(home, run) == _completions(home, whole)
 
 
 def test_what_is_wrong_is_said_once_and_is_the_exit_status(home: Any) -> None:
@@ -74,7 +74,7 @@ def test_a_run_whose_node_is_lost_says_so_and_goes_on_on_another(starter_model: 
     assert process.wait(timeout=120) == 1, said
     (complaint,) = (line for line in said if line.startswith("agn:"))
     # Who notices first: Ray, or the rank that waits for the lost one.
-    assert "is lost with its node" in complaint or "another rank ended without a word" in complaint
+    assert "is lost with its node" in complaint or "another rank ended without an error message" in complaint
     cluster.add_node(num_cpus=1, object_store_memory=80 << 20)
     ((run,),) = home.query("select id from run")
     home.run("--resume", run, agn=LAUNCH, settings=[])

@@ -1,4 +1,4 @@
-"""Adapters in place of all weights: what moves, what the engine and a checkpoint get, and how a run goes on."""
+"""Adapters in place of all weights: which weights move, what the engine and a checkpoint get, and resumed runs."""
 
 from __future__ import annotations
 
@@ -15,35 +15,41 @@ from typing import Any, Literal
 import preloaded
 import pytest
 import torch
-from agnostics.algorithms.algorithm import Algorithm
 from agnostics.algorithms.grpo import GRPO
-from agnostics.inference.engine import EngineSettings, Prompt, Sampling, generate, open_engine
+from agnostics.inference.engine import CompletionRequest, EngineSettings, SamplingParams, generate, open_engine
 from agnostics.models.loading import load_tokenizer
 from agnostics.train import checkpoint
-from agnostics.train.checkpoint import Progress
 from agnostics.train.config import TrainConfig
-from agnostics.train.micro_batch import Example
 from agnostics.train.policy import Policy
-from agnostics.train.weight_sync import synchronise
+from agnostics.train.state import TrainerState
 from agnostics.types.errors import UsageError
-from agnostics.types.rollout import Segment, Trajectory
+from agnostics.types.rollout import Rollout, Segment
+from agnostics.types.task import Task, Test
 from safetensors.torch import load_file
 
 pytestmark = pytest.mark.slow
 
 RATE, TEMPERATURE = 1e-2, 0.7
-PROMPTS = [Prompt(tuple(range(5, 15)), seed) for seed in range(6)]
-EXAMPLES = [
-    Example(Trajectory((5, 6, place % 3), (Segment.spoken([9, place], [-6.0] * 2, 0),)), 1.0, 0.1)
+REQUESTS = [CompletionRequest(tuple(range(5, 15)), seed) for seed in range(6)]
+TASK = Task(id="t", tests=(Test(input="", output=""),))
+ROLLOUTS = [
+    Rollout(
+        task=TASK,
+        sample=0,
+        prompt_ids=(5, 6, place % 3),
+        segments=(Segment.sampled([9, place], [-6.0] * 2, [0] * 2),),
+        advantage=1.0,
+        loss_weight=0.1,
+    )
     for place in range(20, 40)
 ]
 AGN = [sys.executable, "-m", "agnostics"]
 
 
 @contextmanager
-def _policy(folder: Path, algorithm: Algorithm = GRPO, **settings: Any) -> Iterator[Policy]:
+def _policy(folder: Path, **settings: Any) -> Iterator[Policy]:
     config = TrainConfig(lora_rank=4, **settings)
-    with Policy(folder, config, TEMPERATURE, algorithm, folder) as policy:
+    with Policy(folder, config, TEMPERATURE, folder) as policy:
         yield policy
 
 
@@ -63,21 +69,26 @@ def test_only_adapters_move_and_the_engine_gets_them_merged(tied: bool, tiny_mod
         before, folder_weights = _parameters(policy), load_file(folder / "model.safetensors")
         assert _weights(policy).keys() == folder_weights.keys()
         for _ in range(3):
-            policy.update(EXAMPLES, RATE)
+            policy.update(ROLLOUTS, GRPO.loss, RATE)
         moved = {name for name, weight in _parameters(policy).items() if not torch.equal(weight, before[name])}
         assert moved == {name for name in before if "lora_" in name}
         assert len(moved) == 2 * 2 * 7  # A and B in each of seven linear layers of both blocks
-        assert _gap(policy, engine) > 1e-2
-        synchronise(policy, engine)
-        assert _gap(policy, engine) < 1e-4
+        assert _mismatch(policy, engine) > 1e-2
+        engine.load_weights(policy.weights(), policy.version)
+        assert _mismatch(policy, engine) < 1e-4
         merged = _weights(policy)
     changed = {name for name, weight in folder_weights.items() if not torch.equal(weight, merged[name])}
     assert changed == {name for name in folder_weights if "_proj." in name}
 
 
-def _gap(policy: Policy, engine: Any) -> float:
-    answers = dict(generate(engine, PROMPTS, Sampling(TEMPERATURE, 16)))
-    return policy.gap([answers[place].after(prompt) for place, prompt in enumerate(PROMPTS)])
+def _mismatch(policy: Policy, engine: Any) -> float:
+    completions = dict(generate(engine, REQUESTS, SamplingParams(TEMPERATURE, 16)))
+    return policy.logprob_mismatch(
+        [
+            Rollout(task=TASK, sample=0, prompt_ids=request.prompt_ids, segments=(completions[index].segment,))
+            for index, request in enumerate(REQUESTS)
+        ]
+    )
 
 
 @pytest.mark.parametrize("stage", [1, 2, 3])
@@ -85,39 +96,38 @@ def test_a_checkpoint_is_a_plain_model_and_goes_on_exactly(
     stage: Literal[1, 2, 3], tiny_model: Callable[..., Path], tmp_path: Path
 ) -> None:
     folder = tiny_model(tied=True)
-    trajectories = [example.trajectory for example in EXAMPLES]
     with _policy(folder, zero_stage=stage) as policy:
-        policy.update(EXAMPLES, RATE)
-        saved = checkpoint.save(tmp_path, policy, load_tokenizer(folder), Progress(step=1))
-        merged, gap = _weights(policy), policy.gap(trajectories)
-        policy.update(EXAMPLES[:7], RATE)
+        policy.update(ROLLOUTS, GRPO.loss, RATE)
+        saved = checkpoint.save(tmp_path, policy, load_tokenizer(folder), TrainerState(step=1))
+        merged, mismatch = _weights(policy), policy.logprob_mismatch(ROLLOUTS)
+        policy.update(ROLLOUTS[:7], GRPO.loss, RATE)
         expected = _weights(policy)
     written = load_file(saved / "model.safetensors")
     assert written.keys() == merged.keys()
     assert all(torch.equal(written[name], merged[name]) for name in merged)
     with Policy(saved, TrainConfig(), TEMPERATURE) as plain:  # through transformers
-        assert plain.gap(trajectories) == pytest.approx(gap, abs=1e-5)
+        assert plain.logprob_mismatch(ROLLOUTS) == pytest.approx(mismatch, abs=1e-5)
     with _policy(folder, zero_stage=stage) as policy:
-        assert checkpoint.restore(saved, policy) == Progress(step=1)
+        assert checkpoint.restore(saved, policy) == TrainerState(step=1)
         assert all(torch.equal(weight, merged[name]) for name, weight in _weights(policy).items())
-        policy.update(EXAMPLES[:7], RATE)
+        policy.update(ROLLOUTS[:7], GRPO.loss, RATE)
         assert all(torch.equal(weight, expected[name]) for name, weight in _weights(policy).items())
     state = sum(path.stat().st_size for path in (saved / "trainer" / "state").iterdir())
     assert state < (saved / "model.safetensors").stat().st_size  # nothing but adapters
 
 
-def test_the_reference_is_the_model_with_its_adapters_off(tiny_model: Callable[..., Path]) -> None:
+def test_the_reference_is_the_model_with_its_adapters_disabled(tiny_model: Callable[..., Path]) -> None:
     folder, diverging = tiny_model(tied=True), replace(GRPO, kl_coef=0.1)
-    with Policy(folder, TrainConfig(), TEMPERATURE, diverging, folder) as whole:
-        expected = [example.reference for example in whole.anchored(EXAMPLES)]
-    with _policy(folder, diverging) as policy:
+    with Policy(folder, TrainConfig(), TEMPERATURE, folder) as whole:
+        expected = [rollout.reference_logprobs for rollout in whole.with_reference_logprobs(ROLLOUTS)]
+    with _policy(folder) as policy:
         for _ in range(2):
-            policy.update(policy.anchored(EXAMPLES), RATE)
+            policy.update(policy.with_reference_logprobs(ROLLOUTS), diverging.loss, RATE)
         assert policy._reference is None
-        found = [example.reference for example in policy.anchored(EXAMPLES)]
-        assert policy.update(policy.anchored(EXAMPLES), RATE).kl > 1e-4
-    for one, other in zip(found, expected, strict=True):
-        assert one == pytest.approx(other, abs=1e-6)
+        scored = policy.with_reference_logprobs(ROLLOUTS)
+        assert policy.update(scored, diverging.loss, RATE).kl > 1e-4
+    for rollout, logprobs in zip(scored, expected, strict=True):
+        assert rollout.reference_logprobs == pytest.approx(logprobs, abs=1e-6)
 
 
 def test_layers_that_the_model_does_not_have_are_refused(tiny_model: Callable[..., Path]) -> None:
@@ -136,12 +146,12 @@ def test_a_run_with_adapters_resumes_to_the_same_losses(starter_model: Path, tmp
     settings += ["train.lora_rank=8", "train.kl_coef=0.01", "checkpoint_interval=1", "keep_checkpoints=3"]
     sets = [part for setting in [*settings, f"output={tmp_path / 'runs'}"] for part in ("--set", setting)]
     run = _agn(tmp_path, "--model", str(starter_model), "--steps", "3", *sets)["run"]
-    figures = _figures(tmp_path, run)
-    assert max(value for _, name, value in figures if name == "kl") > 1e-6
+    metrics = _metrics(tmp_path, run)
+    assert max(value for _, name, value in metrics if name == "kl") > 1e-6
     for step in (2, 3):
         shutil.rmtree(tmp_path / "runs" / run / "checkpoints" / f"step-{step:06}")
     assert _agn(tmp_path, "--resume", run, "--set", f"output={tmp_path / 'runs'}")["steps"] == 3
-    assert _figures(tmp_path, run) == figures
+    assert _metrics(tmp_path, run) == metrics
 
 
 def _agn(home: Path, *words: str) -> dict[str, Any]:
@@ -152,8 +162,10 @@ def _agn(home: Path, *words: str) -> dict[str, Any]:
     return summary
 
 
-def _figures(home: Path, run: str) -> list[Any]:
-    names = "name in ('loss', 'kl', 'ratio', 'gap', 'grad_norm', 'policy_entropy', 'reward_mean')"
+def _metrics(home: Path, run: str) -> list[Any]:
+    names = (
+        "name in ('loss', 'kl', 'importance_ratio', 'logprob_mismatch', 'grad_norm', 'policy_entropy', 'reward_mean')"
+    )
     with sqlite3.connect(home / "agnostics.db") as database:
         query = f"select step, name, value from step_metric where run_id = ? and {names} order by 1, 2"
         return database.execute(query, (run,)).fetchall()

@@ -1,4 +1,4 @@
-"""The paper's model families: their prompts, the tokens that end answers, and small random models of each at work.
+"""The paper's model families: their prompts, the tokens that end completions, and small random models of each at work.
 
 Configurations and tokenizers are as the hub has them, made small; special tokens have their real names.
 """
@@ -16,7 +16,7 @@ from typing import Any, cast
 import preloaded
 import pytest
 from agnostics.models.loading import context_length, load_tokenizer, stop_ids
-from agnostics.rollout.task_sampler import ask
+from agnostics.rollout.prompts import render_prompt
 from agnostics.train.config import RunConfig
 from agnostics.train.setup import prompt_limit
 from agnostics.types.errors import UsageError
@@ -257,7 +257,7 @@ TASK = Task(id="sum", statement=TEXT.partition("\n\n")[2], tests=(Test(input="1 
 
 def test_a_prompt_is_what_the_familys_template_makes_of_it_on_every_day(name: str, folders: dict[str, Path]) -> None:
     tokenizer = load_tokenizer(folders[name])
-    prompt = ask(tokenizer, LUA, TASK).prompt
+    prompt = render_prompt(tokenizer, LUA, TASK).token_ids
     assert tokenizer.decode(prompt) == FAMILIES[name].prompt
     begin = FAMILIES[name].begin
     assert begin is None or prompt.count(tokenizer.convert_tokens_to_ids(begin)) == 1
@@ -268,7 +268,7 @@ def test_text_survives_the_tokenizer_byte_for_byte(name: str, folders: dict[str,
     assert tokenizer.decode(tokenizer.encode(TEXT, add_special_tokens=False)) == TEXT
 
 
-def test_answers_end_where_the_family_ends_them(name: str, folders: dict[str, Path], tmp_path: Path) -> None:
+def test_completions_end_where_the_family_ends_them(name: str, folders: dict[str, Path], tmp_path: Path) -> None:
     tokenizer = load_tokenizer(folders[name])
     ends = sorted(tokenizer.convert_tokens_to_ids(list(FAMILIES[name].ends)))
     assert list(stop_ids(folders[name], tokenizer)) == ends
@@ -276,7 +276,7 @@ def test_answers_end_where_the_family_ends_them(name: str, folders: dict[str, Pa
     assert list(stop_ids(tmp_path, tokenizer)) == ends  # a fine-tuned model may come without generation_config.json
 
 
-def test_a_token_between_the_parts_of_an_answer_does_not_end_it_in_other_families(
+def test_a_token_between_the_parts_of_a_completion_does_not_end_it_in_other_families(
     folders: dict[str, Path], tmp_path: Path
 ) -> None:
     tokenizer = load_tokenizer(folders["phi4-mini"])
@@ -284,7 +284,7 @@ def test_a_token_between_the_parts_of_an_answer_does_not_end_it_in_other_familie
     assert stop_ids(tmp_path, tokenizer) == (tokenizer.eos_token_id,)
 
 
-def test_prompt_and_answer_stay_where_longrope_has_one_set_of_frequencies(folders: dict[str, Path]) -> None:
+def test_prompt_and_completion_stay_where_longrope_has_one_set_of_frequencies(folders: dict[str, Path]) -> None:
     lengths = {name: context_length(folder) for name, folder in folders.items()}
     assert lengths == {"qwen3": 40960, "llama3.2": 131072, "deepseek-coder": 16384, "phi4-mini": 256}
     config = RunConfig.model_validate({"rollout": {"max_completion_tokens": 250}})
@@ -295,34 +295,42 @@ def test_prompt_and_answer_stay_where_longrope_has_one_set_of_frequencies(folder
 
 TRAIN = """
 import json, sys
+from dataclasses import replace
 from pathlib import Path
-from agnostics.inference.engine import EngineSettings, Prompt, Sampling, generate, open_engine
+from agnostics.algorithms.grpo import GRPO
+from agnostics.inference.engine import CompletionRequest, EngineSettings, SamplingParams, generate, open_engine
 from agnostics.train import checkpoint
-from agnostics.train.micro_batch import Example
-from agnostics.train.checkpoint import Progress
 from agnostics.train.config import TrainConfig
+from agnostics.train.state import TrainerState
 from agnostics.models.loading import load_tokenizer, stop_ids
 from agnostics.train.policy import Policy
-from agnostics.train.weight_sync import synchronise
+from agnostics.types.rollout import Rollout
+from agnostics.types.task import Task, Test
 folder, run, tokens = Path(sys.argv[1]), Path(sys.argv[2]), tuple(json.loads(sys.argv[3]))
 tokenizer = load_tokenizer(folder)
 settings = EngineSettings(folder, stop_ids(folder, tokenizer), max_length=250, max_num_seqs=8)
-prompts = [Prompt(tokens[: 1 + (len(tokens) - 1) // (1 + seed % 3)], seed) for seed in range(9)]
+requests = [CompletionRequest(tokens[: 1 + (len(tokens) - 1) // (1 + seed % 3)], seed) for seed in range(9)]
+task = Task(id="t", tests=(Test(input="", output=""),))
+def rollout(request, completion):
+    return Rollout(task=task, sample=0, prompt_ids=request.prompt_ids, segments=(completion.segment,))
 with open_engine("vllm", settings) as vllm, open_engine("transformers", settings) as plain:
     with Policy(folder, TrainConfig(), 0.7) as policy:
         def sampled(engine):
-            answers = dict(generate(engine, prompts, Sampling(0.7, 48)))
-            return [answers[place].after(prompt) for place, prompt in enumerate(prompts)]
-        def gaps():
-            return [policy.gap(sampled(engine)) for engine in (vllm, plain)]
-        before = gaps()
-        examples = [Example(t, 1.0 - place % 2 * 2, 0.01) for place, t in enumerate(sampled(vllm))]
-        policy.update(examples, 1e-2)
-        stale = gaps()
+            completions = dict(generate(engine, requests, SamplingParams(0.7, 48)))
+            return [rollout(request, completions[index]) for index, request in enumerate(requests)]
+        def mismatches():
+            return [policy.logprob_mismatch(sampled(engine)) for engine in (vllm, plain)]
+        before = mismatches()
+        rollouts = [
+            replace(rollout, advantage=1.0 - index % 2 * 2, loss_weight=0.01)
+            for index, rollout in enumerate(sampled(vllm))
+        ]
+        policy.update(rollouts, GRPO.loss, 1e-2)
+        stale = mismatches()
         for engine in (vllm, plain):
-            synchronise(policy, engine)
-        saved = checkpoint.save(run, policy, tokenizer, Progress(step=1))
-        print(json.dumps([before, stale, gaps(), str(saved)]))
+            engine.load_weights(policy.weights(), policy.version)
+        saved = checkpoint.save(run, policy, tokenizer, TrainerState(step=1))
+        print(json.dumps([before, stale, mismatches(), str(saved)]))
 """
 
 
@@ -331,7 +339,7 @@ def test_both_engines_follow_a_small_model_of_the_family_through_an_update_to_a_
     name: str, folders: dict[str, Path], tmp_path: Path
 ) -> None:
     folder = folders[name]
-    prompt = ask(load_tokenizer(folder), LUA, TASK).prompt
+    prompt = render_prompt(load_tokenizer(folder), LUA, TASK).token_ids
     command = [sys.executable, "-c", TRAIN, str(folder), str(tmp_path), json.dumps(prompt)]
     answer = preloaded.run(command, capture_output=True, text=True, timeout=300)
     assert answer.returncode == 0, answer.stderr
@@ -340,6 +348,6 @@ def test_both_engines_follow_a_small_model_of_the_family_through_an_update_to_a_
     assert min(stale) > 1e-2
     saved = Path(path)
     tokenizer = load_tokenizer(saved)
-    assert ask(tokenizer, LUA, TASK).prompt == prompt
+    assert render_prompt(tokenizer, LUA, TASK).token_ids == prompt
     assert stop_ids(saved, tokenizer) == stop_ids(folder, load_tokenizer(folder))
     assert context_length(saved) == context_length(folder)

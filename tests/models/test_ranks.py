@@ -1,4 +1,4 @@
-"""Several ranks on this machine: the same losses as one, the same run, one voice, one set of books."""
+"""Several ranks on this machine: the same losses as one rank, the same run, and one rank that prints and stores."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ SMALL = [
     ),
     *("train.learning_rate=1e-3", "train.warmup_epochs=0", "evaluation.tasks=4", "evaluation.samples=2"),
 ]
-LOSSES = ("loss", "gap", "ratio", "kl", "policy_entropy", "grad_norm", "reward_mean", "policy_version")
+LOSSES = (
+    *("loss", "logprob_mismatch", "importance_ratio", "kl", "policy_entropy", "grad_norm"),
+    *("reward_mean", "policy_version"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +41,7 @@ def model(tiny_model: Callable[..., Path]) -> Path:
 
 @pytest.fixture(scope="module")
 def alone(model: Path) -> dict[str, Any]:
-    """What one rank makes of each case."""
+    """The updates of one rank, for each case."""
     return _updates(1, model)
 
 
@@ -46,9 +49,9 @@ def alone(model: Path) -> dict[str, Any]:
 def test_updates_on_several_ranks_are_those_of_one(ranks: int, model: Path, alone: dict[str, Any]) -> None:
     found = _updates(ranks, model)
     assert found.keys() == alone.keys()
-    for name, figures in found.items():
+    for name, metrics in found.items():
         tolerance = 0.05 if "bfloat16" in name else 1e-5
-        for key, values in figures.items():
+        for key, values in metrics.items():
             assert values == pytest.approx(alone[name][key], rel=tolerance, abs=tolerance), (name, key)
         assert min(alone[name]["norms"][:2]) > 1e-3, name
 
@@ -92,14 +95,14 @@ def test_a_run_on_two_ranks_is_that_of_one_also_when_it_is_interrupted(starter_m
     assert refused.returncode == 2
     assert f"torchrun --nproc-per-node 2 -m agnostics run --resume {run}" in refused.stderr.splitlines()[-1]
     assert home.run("--resume", run, agn=AGN_ON_TWO, settings=[])["steps"] == 4
-    assert _answers(home, run) == _answers(home, whole)
+    assert _completions(home, run) == _completions(home, whole)
     losses = _losses(home, run)
     assert losses.keys() == _losses(home, whole).keys()
     assert losses == pytest.approx(_losses(home, whole), rel=1e-5, abs=1e-5)
     assert any(abs(value) > 1e-3 for (_, name), value in losses.items() if name == "loss")
 
 
-def test_what_goes_wrong_is_said_once(starter_model: Path, home: Any) -> None:
+def test_an_error_of_all_ranks_is_printed_once(starter_model: Path, home: Any) -> None:
     settings = [*SMALL, "rollout.engine=transformers", "evaluation.tasks=0", "train.max_logprob_mismatch=1e-12"]
     command = home.command("--model", str(starter_model), agn=AGN_ON_TWO, settings=settings)
     answer = subprocess.run(command, capture_output=True, text=True, timeout=240)
@@ -113,17 +116,17 @@ LOST = """
 import os, sys
 from pathlib import Path
 from agnostics.train import checkpoint
-from agnostics.train.checkpoint import Progress
 from agnostics.train.config import TrainConfig
 from agnostics.models.loading import load_tokenizer
 from agnostics.train.policy import Policy
-from agnostics.util.distributed import joined
+from agnostics.train.state import TrainerState
+from agnostics.util.distributed import join_process_group
 folder, run = Path(sys.argv[1]), Path(sys.argv[2])
-with joined() as ranks, Policy(folder, TrainConfig(), 1.0, ranks=ranks) as policy:
-    checkpoint.save(run, policy, load_tokenizer(folder), Progress(step=1))
-    if not ranks.first:
+with join_process_group() as group, Policy(folder, TrainConfig(), 1.0, process_group=group) as policy:
+    checkpoint.save(run, policy, load_tokenizer(folder), TrainerState(step=1))
+    if not group.is_main:
         os._exit(9)
-    checkpoint.save(run, policy, load_tokenizer(folder), Progress(step=2))
+    checkpoint.save(run, policy, load_tokenizer(folder), TrainerState(step=2))
 """
 
 
@@ -135,12 +138,12 @@ def test_a_rank_that_is_lost_while_a_checkpoint_is_written_is_no_full_disk(model
         for process in both:
             process.kill()
             process.communicate()
-    assert "another rank ended without a word" in said
+    assert "another rank ended without an error message" in said
     assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["step-000001"]
 
 
-def _answers(home: Any, run: str) -> list[Any]:
-    """What the model of a run wrote and what it got for it, in order."""
+def _completions(home: Any, run: str) -> list[Any]:
+    """The completions of a run with their rewards and advantages, in order."""
     columns = "phase, step, task, sample, completion, reward, advantage"
     return home.query(f"select {columns} from verifications where run = ? order by 1, 2, 3, 4", run)
 

@@ -1,4 +1,4 @@
-"""Both engines sample from the model they were given, token by token, and from the new weights after a sync."""
+"""Both engines sample from the model that they load, token by token, and from the new weights after a sync."""
 
 from __future__ import annotations
 
@@ -9,10 +9,18 @@ from typing import Any, Literal
 
 import pytest
 import torch
-from agnostics.inference.engine import Answer, Engine, EngineSettings, Prompt, Sampling, generate, open_engine
-from agnostics.inference.remote.client import EngineProcess
-from agnostics.profiling.spans import Timeline
-from agnostics.rollout.engine_loop import Sampler
+from agnostics.inference.engine import (
+    Completion,
+    CompletionRequest,
+    Engine,
+    EngineSettings,
+    SamplingParams,
+    generate,
+    open_engine,
+)
+from agnostics.inference.remote.client import RemoteEngine
+from agnostics.profiling.spans import SpanRecorder
+from agnostics.rollout.engine_loop import EngineLoop
 from agnostics.types.errors import AgnosticsError
 from agnostics.types.task import PromptFormat
 from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -20,18 +28,20 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 pytestmark = pytest.mark.slow
 
 Name = Literal["vllm", "transformers"]
-PROMPTS = [Prompt(tuple(range(5, 12 + index % 4)), seed=index) for index in range(12)]
-SAMPLING = Sampling(temperature=0.7, max_completion_tokens=24)
+REQUESTS = [CompletionRequest(tuple(range(5, 12 + index % 4)), seed=index) for index in range(12)]
+PARAMS = SamplingParams(temperature=0.7, max_completion_tokens=24)
 STOP = (1,)
 
 
-def _open(name: Name, folder: Path, stop_ids: tuple[int, ...] = STOP, *, reads: bool = False) -> Engine:
-    return open_engine(name, EngineSettings(folder, stop_ids, max_length=256, max_num_seqs=8, reads=reads))
+def _open(name: Name, folder: Path, stop_ids: tuple[int, ...] = STOP, *, detokenize: bool = False) -> Engine:
+    return open_engine(name, EngineSettings(folder, stop_ids, max_length=256, max_num_seqs=8, detokenize=detokenize))
 
 
-def _answers(engine: Engine, prompts: Sequence[Prompt], sampling: Sampling = SAMPLING) -> list[Answer]:
-    ended = dict(generate(engine, prompts, sampling))
-    return [ended[index] for index in range(len(prompts))]
+def _completions(
+    engine: Engine, requests: Sequence[CompletionRequest], params: SamplingParams = PARAMS
+) -> list[Completion]:
+    finished = dict(generate(engine, requests, params))
+    return [finished[index] for index in range(len(requests))]
 
 
 @torch.no_grad()
@@ -42,16 +52,24 @@ def _disturb(model: Any) -> None:
 
 
 @torch.no_grad()
-def _largest_gap(
-    model: Any, prompts: Sequence[Prompt], answers: Sequence[Answer], places: Sequence[int] | None = None
+def _largest_mismatch(
+    model: Any,
+    requests: Sequence[CompletionRequest],
+    completions: Sequence[Completion],
+    places: Sequence[int] | None = None,
 ) -> float:
-    """Between the engine's log-probabilities and the model's at the sampling temperature; of all tokens, or of some."""
+    """The largest distance of the engine's log-probabilities from the model's, of all tokens or of those at `places`.
+
+    Both are at the sampling temperature.
+    """
     largest = 0.0
-    for prompt, answer in zip(prompts, answers, strict=True):
-        logits = model(torch.tensor([prompt.token_ids + answer.token_ids])).logits[0, len(prompt.token_ids) - 1 : -1]
-        logprobs = (logits / SAMPLING.temperature).log_softmax(-1).gather(-1, torch.tensor(answer.token_ids)[:, None])
-        gaps = (logprobs.squeeze(-1) - torch.tensor(answer.logprobs)).abs().tolist()
-        largest = max([largest, *(gaps[place] for place in (range(len(gaps)) if places is None else places))])
+    for request, completion in zip(requests, completions, strict=True):
+        prompt, token_ids = request.prompt_ids, completion.token_ids
+        logits = model(torch.tensor([prompt + token_ids])).logits[0, len(prompt) - 1 : -1]
+        logprobs = (logits / PARAMS.temperature).log_softmax(-1).gather(-1, torch.tensor(token_ids)[:, None])
+        distances = (logprobs.squeeze(-1) - torch.tensor(completion.logprobs)).abs().tolist()
+        chosen = range(len(distances)) if places is None else places
+        largest = max([largest, *(distances[place] for place in chosen)])
     return largest
 
 
@@ -63,16 +81,16 @@ def test_log_probabilities_are_the_models_before_and_after_new_weights(
     folder = tiny_model(tied=tied)
     model: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
     with _open(name, folder) as engine:
-        assert _largest_gap(model, PROMPTS, _answers(engine, PROMPTS)) < 1e-4
+        assert _largest_mismatch(model, REQUESTS, _completions(engine, REQUESTS)) < 1e-4
         _disturb(model)
         engine.load_weights(((name, weight.detach()) for name, weight in model.named_parameters()), version=1)
-        answers = _answers(engine, PROMPTS)
-        assert _largest_gap(model, PROMPTS, answers) < 1e-4
-        assert {version for answer in answers for version in answer.versions} == {1}
+        completions = _completions(engine, REQUESTS)
+        assert _largest_mismatch(model, REQUESTS, completions) < 1e-4
+        assert {version for completion in completions for version in completion.policy_versions} == {1}
 
 
 @pytest.mark.parametrize("name", ["vllm", "transformers"])
-def test_weights_change_in_flight_and_every_token_knows_whose_it_is(
+def test_weights_change_in_flight_and_every_token_has_the_version_that_sampled_it(
     name: Name, tiny_model: Callable[..., Path]
 ) -> None:
     folder = tiny_model(tied=False)
@@ -80,29 +98,29 @@ def test_weights_change_in_flight_and_every_token_knows_whose_it_is(
     new: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
     _disturb(new)
     with _open(name, folder) as engine:
-        for index, prompt in enumerate(PROMPTS):
-            engine.add(index, prompt, SAMPLING)
-        ended = dict(answer for _ in range(9) for answer in engine.advance())
+        for index, request in enumerate(REQUESTS):
+            engine.add_request(index, request, PARAMS)
+        finished = dict(completion for _ in range(9) for completion in engine.step())
         engine.load_weights(((name, weight.detach()) for name, weight in new.named_parameters()), version=1)
-        while engine.busy:
-            ended.update(engine.advance())
-    _check_each_version(ended, old, new)
+        while engine.has_unfinished_requests:
+            finished.update(engine.step())
+    _check_each_version(finished, old, new)
 
 
-def _check_each_version(ended: dict[int, Answer], old: Any, new: Any) -> None:
-    """Each token was sampled from the weights whose version it has, in some answers from both."""
-    assert any(set(answer.versions) == {0, 1} for answer in ended.values())
-    for index, answer in ended.items():
-        assert sorted(answer.versions) == list(answer.versions)
+def _check_each_version(finished: dict[int, Completion], old: Any, new: Any) -> None:
+    """Each token was sampled from the weights whose version it has, in some completions from both."""
+    assert any(set(completion.policy_versions) == {0, 1} for completion in finished.values())
+    for index, completion in finished.items():
+        assert sorted(completion.policy_versions) == list(completion.policy_versions)
         for version, model in enumerate([old, new]):
-            mine = [place for place, other in enumerate(answer.versions) if other == version]
-            assert _largest_gap(model, [PROMPTS[index]], [answer], mine) < 1e-4
+            places = [place for place, other in enumerate(completion.policy_versions) if other == version]
+            assert _largest_mismatch(model, [REQUESTS[index]], [completion], places) < 1e-4
 
 
 def test_vllm_in_a_process_of_its_own_takes_new_weights_in_flight_and_its_end_is_one_line(
     tiny_model: Callable[..., Path],
 ) -> None:
-    folder, long = tiny_model(tied=True), replace(SAMPLING, max_completion_tokens=200)
+    folder, long = tiny_model(tied=True), replace(PARAMS, max_completion_tokens=200)
     old: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
     new: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
     _disturb(old)
@@ -112,22 +130,22 @@ def test_vllm_in_a_process_of_its_own_takes_new_weights_in_flight_and_its_end_is
         "vllm", EngineSettings(folder, STOP, max_length=256, max_num_seqs=8), separate_process=True
     ) as engine:
         engine.load_weights(((name, weight.detach()) for name, weight in old.named_parameters()), version=0)
-        for index, prompt in enumerate(PROMPTS):
-            engine.add(index, prompt, long)
-        ended = dict[int, Answer]()
-        while not ended:
-            ended.update(engine.advance())
-        engine.use_threads(1)
+        for index, request in enumerate(REQUESTS):
+            engine.add_request(index, request, long)
+        finished = dict[int, Completion]()
+        while not finished:
+            finished.update(engine.step())
+        engine.set_num_threads(1)
         engine.load_weights(((name, weight.detach()) for name, weight in new.named_parameters()), version=1)
-        while engine.busy:
-            ended.update(engine.advance())
-        _check_each_version(ended, old, new)
-        assert isinstance(engine, EngineProcess)
+        while engine.has_unfinished_requests:
+            finished.update(engine.step())
+        _check_each_version(finished, old, new)
+        assert isinstance(engine, RemoteEngine)
         engine._process.kill()
-        with Sampler(engine, Timeline()) as sampler:
-            asked = sampler.ask(PROMPTS, SAMPLING, lambda _index, _answer: None)
+        with EngineLoop(engine, SpanRecorder()) as loop:
+            done = loop.submit(REQUESTS, PARAMS, lambda _index, _completion: None)
             with pytest.raises(AgnosticsError, match=r"^the engine's process was killed by signal 9$"):
-                asked.result(timeout=60)
+                done.result(timeout=60)
 
 
 @pytest.mark.parametrize("name", ["vllm", "transformers"])
@@ -135,45 +153,52 @@ def test_a_seed_gives_the_same_tokens_whatever_is_sampled_beside_it(
     name: Name, tiny_model: Callable[..., Path]
 ) -> None:
     with _open(name, tiny_model(tied=False)) as engine:
-        together = _answers(engine, PROMPTS)
-        assert [_answers(engine, [prompt])[0].token_ids for prompt in PROMPTS[:3]] == [
-            a.token_ids for a in together[:3]
+        together = _completions(engine, REQUESTS)
+        assert [_completions(engine, [request])[0].token_ids for request in REQUESTS[:3]] == [
+            completion.token_ids for completion in together[:3]
         ]
-        other = _answers(engine, [Prompt(PROMPTS[0].token_ids, seed=99)])[0]
+        other = _completions(engine, [CompletionRequest(REQUESTS[0].prompt_ids, seed=99)])[0]
         assert other.token_ids != together[0].token_ids
 
 
 @pytest.mark.parametrize("name", ["vllm", "transformers"])
-def test_an_answer_ends_with_its_stop_token_or_text_or_is_cut_off(name: Name, tiny_model: Callable[..., Path]) -> None:
+def test_a_completion_ends_with_its_stop_token_or_text_or_is_truncated(
+    name: Name, tiny_model: Callable[..., Path]
+) -> None:
     stop_ids, folder = tuple(range(0, 768, 8)), tiny_model(tied=False)
-    with _open(name, folder, stop_ids, reads=True) as engine:
-        answers = _answers(engine, PROMPTS)
+    with _open(name, folder, stop_ids, detokenize=True) as engine:
+        completions = _completions(engine, REQUESTS)
         tokenizer = AutoTokenizer.from_pretrained(folder)
-        texts = [tokenizer.decode(answer.token_ids, skip_special_tokens=True) for answer in answers]
+        texts = [tokenizer.decode(completion.token_ids, skip_special_tokens=True) for completion in completions]
         longest = max(texts, key=len)
-        stitch = PromptFormat(language="lua", tests="", stop=(longest[8:11], longest[12:14]))  # wherever its tokens end
-        stopped = _answers(engine, PROMPTS, replace(SAMPLING, stop=stitch.ends))
-    for answer in answers:
-        assert len(answer.token_ids) == len(answer.logprobs)
-        assert not set(answer.token_ids[:-1]) & set(stop_ids)
-        if answer.finish_reason == "stop":
-            assert answer.token_ids[-1] in stop_ids
+        ends = (longest[8:11], longest[12:14])  # wherever its tokens end
+        prompt_format = PromptFormat(language="lua", tests="", stop=ends)
+        stopped = _completions(engine, REQUESTS, replace(PARAMS, stop=prompt_format.ends))
+    for completion in completions:
+        assert len(completion.token_ids) == len(completion.logprobs)
+        assert not set(completion.token_ids[:-1]) & set(stop_ids)
+        if completion.finish_reason == "stop":
+            assert completion.token_ids[-1] in stop_ids
         else:
-            assert len(answer.token_ids) == SAMPLING.max_completion_tokens
-    assert any(len(answer.token_ids) < len(whole.token_ids) for answer, whole in zip(stopped, answers, strict=True))
-    for answer, whole, text in zip(stopped, answers, texts, strict=True):
-        assert answer.token_ids == whole.token_ids[: len(answer.token_ids)]
-        last = tokenizer.decode(answer.token_ids, skip_special_tokens=True)
-        before = tokenizer.decode(answer.token_ids[:-1], skip_special_tokens=True)
-        assert not any(end in before for end in stitch.ends)
-        assert stitch.continued("", last) == stitch.continued("", text)
+            assert len(completion.token_ids) == PARAMS.max_completion_tokens
+    assert any(
+        len(completion.token_ids) < len(whole.token_ids) for completion, whole in zip(stopped, completions, strict=True)
+    )
+    for completion, whole, text in zip(stopped, completions, texts, strict=True):
+        assert completion.token_ids == whole.token_ids[: len(completion.token_ids)]
+        last = tokenizer.decode(completion.token_ids, skip_special_tokens=True)
+        before = tokenizer.decode(completion.token_ids[:-1], skip_special_tokens=True)
+        assert not any(end in before for end in prompt_format.ends)
+        assert prompt_format.continued("", last) == prompt_format.continued("", text)
 
 
 @pytest.mark.parametrize("name", ["vllm", "transformers"])
-def test_an_engine_left_in_the_middle_answers_the_next_batch(name: Name, tiny_model: Callable[..., Path]) -> None:
+def test_an_engine_left_in_the_middle_completes_the_next_batch(name: Name, tiny_model: Callable[..., Path]) -> None:
     with _open(name, tiny_model(tied=False)) as engine:
-        expected = _answers(engine, PROMPTS)
-        stream = generate(engine, PROMPTS, SAMPLING)
+        expected = _completions(engine, REQUESTS)
+        stream = generate(engine, REQUESTS, PARAMS)
         next(stream)
         stream.close()
-        assert [a.token_ids for a in _answers(engine, PROMPTS)] == [a.token_ids for a in expected]
+        assert [completion.token_ids for completion in _completions(engine, REQUESTS)] == [
+            completion.token_ids for completion in expected
+        ]

@@ -1,4 +1,4 @@
-"""Every algorithm trains for real: its weights move, its figures and programs are stored, and it resumes."""
+"""Every algorithm trains for real: its weights move, its metrics and programs are stored, and it resumes."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def leave_one_out(rewards, lengths):
 
 @hookimpl
 def agn_algorithms():
-    return [Algorithm(name="rloo", source="arXiv:2402.14740", advantages=leave_one_out)]
+    return [Algorithm(name="rloo", source="arXiv:2402.14740", advantage_function=leave_one_out)]
 """
 
 
-def _figures(home: Any, run: str, name: str) -> list[float]:
-    found = home.query("select value from step_metric where run_id = ? and name = ? order by step", run, name)
-    return [value for (value,) in found]
+def _values(home: Any, run: str, name: str) -> list[float]:
+    rows = home.query("select value from step_metric where run_id = ? and name = ? order by step", run, name)
+    return [value for (value,) in rows]
 
 
 def _texts(home: Any, run: str) -> list[Any]:
@@ -63,41 +63,42 @@ def test_an_algorithm_moves_the_weights_and_stores_what_it_did(
         settings += ["train.batch_tokens=100", "train.updates_per_batch=2"]
     summary = home.run("--model", str(starter_model), "--steps", "2", settings=settings)
     run = summary["run"]
-    updates, versions = _figures(home, run, "updates"), _figures(home, run, "policy_version")
+    updates, versions = _values(home, run, "updates"), _values(home, run, "policy_version")
     assert versions[-1] == sum(updates) > 0
     assert 1e-6 < _furthest(Path(summary["checkpoint"]), starter_model) < 1.0
-    groups = sum(_figures(home, run, "groups"))
+    groups = sum(_values(home, run, "groups"))
     stored = home.query("select count(*) from verification where run_id = ?", run)
     assert stored == [(summary["completions"],)] == [(groups * 6,)]
     assert groups == 4 or algorithm == "dapo"
     assert (max(updates) > 2) is (algorithm == "cwm")
-    for name in ("loss", "ratio", "clipped", "kl", "grad_norm", "gap", "rejected", "stale"):
-        assert _figures(home, run, name), name
+    names = ("loss", "importance_ratio", "clip_fraction", "kl", "grad_norm", "logprob_mismatch")
+    for name in (*names, "filtered", "stale_rollouts"):
+        assert _values(home, run, name), name
 
 
-def test_refilled_groups_are_stored_and_repeat(starter_model: Path, home: Any) -> None:
+def test_groups_of_dynamic_sampling_are_stored_and_repeat(starter_model: Path, home: Any) -> None:
     settings = [*SMALL, "algorithm=dapo", "rollout.group_size=2", "rollout.dynamic_sampling_rounds=2"]
     runs = [home.run("--model", str(starter_model), "--steps", "2", settings=settings) for _ in range(2)]
-    groups = _figures(home, runs[0]["run"], "groups")
-    silent = _figures(home, runs[0]["run"], "zero_variance_groups")
+    groups = _values(home, runs[0]["run"], "groups")
+    zero_variance = _values(home, runs[0]["run"], "zero_variance_groups")
     assert max(groups) > 2
-    assert all(asked - empty <= 2 for asked, empty in zip(groups, silent, strict=True))
+    assert all(sampled - dropped <= 2 for sampled, dropped in zip(groups, zero_variance, strict=True))
     assert _texts(home, runs[0]["run"]) == _texts(home, runs[1]["run"])
     assert len(_texts(home, runs[0]["run"])) == 2 * sum(groups)
 
 
-def test_a_run_with_a_divergence_resumes_with_the_model_it_began_with(starter_model: Path, home: Any) -> None:
+def test_a_run_with_a_kl_term_resumes_with_the_model_it_started_with(starter_model: Path, home: Any) -> None:
     settings = [*SMALL, "rollout.group_size=12", "train.kl_coef=0.05", "train.tis_cap=2.0"]
     summary = home.run("--model", str(starter_model), "--steps", "2", settings=settings)
     resumed = home.run("--resume", summary["run"], "--steps", "3", settings=[])
     assert resumed["steps"] == 3
-    divergences = _figures(home, summary["run"], "kl")
-    assert len(divergences) == 3
-    assert divergences[0] < 1e-9
-    assert divergences[2] > 1e-5  # before its only update: from the model of step 1, not that of the resume
+    kl = _values(home, summary["run"], "kl")
+    assert len(kl) == 3
+    assert kl[0] < 1e-9
+    assert kl[2] > 1e-5  # before its only update: from the model of step 1, not that of the resume
 
 
-def test_a_gap_to_the_engine_stops_the_run_with_a_message(starter_model: Path, home: Any) -> None:
+def test_a_logprob_mismatch_with_the_engine_stops_the_run_with_a_message(starter_model: Path, home: Any) -> None:
     settings = [*SMALL, "train.max_logprob_mismatch=1e-12"]
     answer = home.tried("--model", str(starter_model), "--steps", "1", settings=settings)
     assert answer.returncode == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -17,11 +18,11 @@ from typing import Any
 
 import preloaded
 import pytest
-from agnostics.callbacks.dispatch import meaning, shown
+from agnostics.train.metrics import describe_metric
 
 FRESH = (sys.executable, "-c", "from agnostics.cli import main; main()")
-"""An interpreter of its own: all that it says while it imports is heard."""
-Figures = dict[tuple[int, str], float]
+"""An interpreter of its own: all that it prints while it imports is read, too."""
+Metrics = dict[tuple[int, str], float]
 TINY = [
     "rollout.prompts_per_step=2",
     "rollout.group_size=4",
@@ -32,7 +33,7 @@ HELD_OUT = ["evaluation.tasks=4", "evaluation.samples=2"]
 
 
 def _texts(home: Any, run: str) -> list[Any]:
-    """Everything that a run's model wrote, in order."""
+    """All completions of a run, in order."""
     columns = "phase, step, task, sample, completion"
     return home.query(f"select {columns} from verifications where run = ? order by 1, 2, 3, 4", run)
 
@@ -64,9 +65,9 @@ def test_a_short_run_stores_all_it_did_and_its_configuration_repeats_it(
     )
     trained = "select 'verdict_' || verdict, count(*) from verification where run_id = ? and phase = 'train' group by 1"
     assert sorted(per_step) == sorted(home.query(trained, run))
-    gaps = home.query("select value from step_metric where run_id = ? and name = 'gap'", run)
-    assert len(gaps) == 3
-    assert all(0 <= gap < 1e-4 for (gap,) in gaps)
+    mismatches = home.query("select value from step_metric where run_id = ? and name = 'logprob_mismatch'", run)
+    assert len(mismatches) == 3
+    assert all(0 <= mismatch < 1e-4 for (mismatch,) in mismatches)
     again = home.run(str(tmp_path / "runs" / run / "config.toml"), settings=changed)
     assert _texts(home, again["run"]) == _texts(home, run)
     assert _losses(home, again["run"]) == _losses(home, run)
@@ -74,7 +75,7 @@ def test_a_short_run_stores_all_it_did_and_its_configuration_repeats_it(
 
 
 @pytest.mark.slow
-def test_checkers_judge_in_training(starter_model: Path, home: Any, tmp_path: Path) -> None:
+def test_checkers_decide_verdicts_in_training(starter_model: Path, home: Any, tmp_path: Path) -> None:
     checker = {"language": "lua", "program": "os.exit(io.open(arg[3]):read() == 'anything' and 0 or 1)"}
     test = {"input": "1 2\n", "output": "anything"}
     compare = {"mode": "checker", "checker": checker}
@@ -93,10 +94,10 @@ def test_an_interrupted_run_resumes_to_where_an_uninterrupted_one_gets(
     home: Any,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    tensorboard_figures: Callable[[Path], Figures],
-    wandb_figures: Callable[[Path], Figures],
+    tensorboard_figures: Callable[[Path], Metrics],
+    wandb_figures: Callable[[Path], Metrics],
 ) -> None:
-    """It is watched, too: what TensorBoard and Weights & Biases show in the end is what the store holds."""
+    """It has loggers, too: TensorBoard and Weights & Biases show in the end the metrics that the store holds."""
     monkeypatch.setenv("WANDB_MODE", "offline")
     words = ("--model", str(starter_model), "--steps", "5")
     settings = [*TINY, *HELD_OUT, "rollout.engine=transformers"]
@@ -120,25 +121,32 @@ def test_an_interrupted_run_resumes_to_where_an_uninterrupted_one_gets(
     assert (resumed["run"], resumed["steps"], resumed["completions"]) == (run, 5, whole["completions"])
     assert _texts(home, run) == _texts(home, whole["run"])
     assert resumed["pass_at_1_before"] == whole["pass_at_1_before"]
-    stored = _figures(home, run)
+    stored = _metrics(home, run)
     assert {step for step, _ in stored} == set(range(6))
-    assert [name for _, name in stored if not meaning(name)] == []
+    assert [name for _, name in stored if not describe_metric(name)] == []
     assert wandb_figures(tmp_path / "runs" / run / "wandb" / "latest-run") == stored
     assert tensorboard_figures(tmp_path / "runs" / run / "tensorboard") == pytest.approx(stored, rel=1e-6)  # float32
 
 
-def _figures(home: Any, run: str) -> Figures:
-    """The figures in the store, by step and the name by which they are watched."""
+def _metrics(home: Any, run: str) -> Metrics:
+    """The metrics in the store, by step and the name that loggers get."""
     rows = home.query("select step, name, value from step_metric where run_id = ? and value is not null", run)
-    return {(step, watched): value for step, name, value in rows for watched in shown({name: value})}
+    return {(step, re.sub("^eval_[a-z]+_|^", _group, name, count=1)): value for step, name, value in rows}
+
+
+def _group(prefix: re.Match[str]) -> str:
+    return "eval/" if prefix[0] else "train/"
 
 
 KILLS = 10
-LOSSES = ("loss", "gap", "ratio", "grad_norm", "reward_mean", "policy_version", "learning_rate")
+LOSSES = (
+    *("loss", "logprob_mismatch", "importance_ratio", "grad_norm"),
+    *("reward_mean", "policy_version", "learning_rate"),
+)
 
 
 def _rewards(home: Any, run: str) -> list[Any]:
-    """The reward and advantage of everything that a run's model wrote, in order."""
+    """The reward and advantage of all completions of a run, in order."""
     order = "order by phase, step, task, sample"
     return home.query(f"select reward, advantage from verifications where run = ? {order}", run)
 
@@ -206,8 +214,13 @@ def test_the_best_checkpoint_is_kept_beside_the_last(starter_model: Path, home: 
 def test_a_checkpoint_that_changed_or_is_another_runs_is_refused(
     starter_model: Path, home: Any, tmp_path: Path
 ) -> None:
-    settings = [*TINY, "rollout.engine=transformers", "evaluation.tasks=0"]
-    settings += ["checkpoint_interval=1", "keep_checkpoints=2"]
+    settings = [
+        *TINY,
+        "rollout.engine=transformers",
+        "evaluation.tasks=0",
+        "checkpoint_interval=1",
+        "keep_checkpoints=2",
+    ]
     run = home.run("--model", str(starter_model), "--steps", "3", settings=settings)["run"]
     folder = tmp_path / "runs" / run
     assert [path.name for path in sorted((folder / "checkpoints").iterdir())] == ["step-000002", "step-000003"]
@@ -217,9 +230,8 @@ def test_a_checkpoint_that_changed_or_is_another_runs_is_refused(
     weights.write_bytes(content)
     answer = home.tried("--resume", run, settings=[])
     assert answer.returncode == 2
-    assert (
-        f"{weights} is not what was written there; remove {weights.parent} to go on" in answer.stderr.splitlines()[-1]
-    )
+    complaint = f"{weights}: checksum mismatch: modified since it was saved; remove {weights.parent} to resume"
+    assert complaint in answer.stderr.splitlines()[-1]
     shutil.rmtree(weights.parent)
     assert home.run("--resume", run, settings=[])["steps"] == 3
     other = tmp_path / "runs" / "other"
@@ -235,7 +247,7 @@ def test_a_checkpoint_that_changed_or_is_another_runs_is_refused(
         (("--dataset", "startr"), "unknown dataset 'startr'; did you mean 'starter'?"),
         (("--model", "startr"), "unknown model 'startr'; did you mean 'starter'?"),
         (("--model", "/"), "/ is not a model folder: it has no config.json"),
-        (("--set", 'loggers=["tensorbord"]'), "unknown watcher 'tensorbord'; did you mean 'tensorboard'?"),
+        (("--set", 'loggers=["tensorbord"]'), "unknown logger 'tensorbord'; did you mean 'tensorboard'?"),
         (("--set", "train.clip=1"), "unknown key 'train.clip'; did you mean 'train.clip_"),
         (("--resume", "20200101-000000-aaaa"), "unknown run '20200101-000000-aaaa'"),
         (("nowhere.toml",), "nowhere.toml: no such configuration file"),
@@ -253,7 +265,7 @@ def test_bad_input_is_one_line_and_leaves_nothing(
 
 
 @pytest.mark.parametrize("name", ["tensorboard", "wandb"])
-def test_a_watcher_without_its_package_is_told_of_before_anything_is_done(name: str, home: Any, tmp_path: Path) -> None:
+def test_a_logger_without_its_package_is_reported_before_anything_is_done(name: str, home: Any, tmp_path: Path) -> None:
     without = f"import sys; sys.modules[{name!r}] = None; from agnostics.cli import main; main()"
     answer = home.tried(settings=[f'loggers=["{name}"]'], agn=[sys.executable, "-c", without])
     assert answer.returncode == 3
@@ -283,4 +295,4 @@ def test_a_run_does_what_its_plan_says_and_writes_every_setting_down(
     written = tomllib.loads((tmp_path / "runs" / summary["run"] / "config.toml").read_text())
     assert written["model"] == str(starter_model)
     assert written["train"]["clip_low"] == 0.2
-    assert written["rollout"]["group"] == 4
+    assert written["rollout"]["group_size"] == 4

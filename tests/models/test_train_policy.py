@@ -11,16 +11,18 @@ from typing import Any, Literal
 import preloaded
 import pytest
 import torch
+from agnostics.algorithms.grpo import GRPO
 from agnostics.algorithms.loss_terms import clipped_objective
+from agnostics.models import token_logprobs
 from agnostics.models.loading import load_tokenizer
-from agnostics.train import checkpoint, token_logprobs
-from agnostics.train.checkpoint import Progress
+from agnostics.train import checkpoint
 from agnostics.train.config import TrainConfig
-from agnostics.train.micro_batch import Example
+from agnostics.train.logprob_check import check_logprob_mismatch
 from agnostics.train.policy import Policy
-from agnostics.train.weight_sync import check_gap
+from agnostics.train.state import TrainerState
 from agnostics.types.errors import AgnosticsError
-from agnostics.types.rollout import Segment, Trajectory
+from agnostics.types.rollout import Rollout, Segment
+from agnostics.types.task import Task, Test
 from transformers import AutoModelForCausalLM
 
 pytestmark = pytest.mark.slow
@@ -28,36 +30,45 @@ pytestmark = pytest.mark.slow
 TEMPERATURE, RATE = 0.7, 1e-3
 
 
-def _examples(count: int = 9) -> list[Example]:
-    """Examples of many lengths, three to a prompt, with a turn of a tool, and advantages of both signs."""
+def _rollouts(count: int = 9) -> list[Rollout]:
+    """Rollouts of many lengths, three to a prompt, with a turn of a tool, and advantages of both signs."""
     generator = torch.Generator().manual_seed(3)
 
     def tokens(size: int) -> list[int]:
         return torch.randint(3, 700, (size,), generator=generator).tolist()
 
-    def example(index: int) -> Example:
+    def rollout(index: int) -> Rollout:
         size = 3 + 2 * index
-        spoken = [Segment.spoken(tokens(size), [-6.5] * size, 0), Segment.spoken(tokens(2), [-6.0] * 2, 0)]
+        first = Segment.sampled(tokens(size), [-6.5] * size, [0] * size)
+        last = Segment.sampled(tokens(2), [-6.0] * 2, [0] * 2)
         tool = Segment(tuple(tokens(3)), (0,) * 3, (0.0,) * 3, (0,) * 3)
-        return Example(Trajectory(prompts[index // 3], (spoken[0], tool, spoken[1])), 1.5 - index % 3, 1 / (7 + index))
+        return Rollout(
+            task=Task(id="t", tests=(Test(input="", output=""),)),
+            sample=index % 3,
+            prompt_ids=prompts[index // 3],
+            segments=(first, tool, last),
+            advantage=1.5 - index % 3,
+            loss_weight=1 / (7 + index),
+        )
 
     prompts = [tuple(tokens(5 + size)) for size in range(count)]
-    return [example(index) for index in range(count)]
+    return [rollout(index) for index in range(count)]
 
 
-def _step_in_plain_torch(folder: Path, examples: list[Example], settings: TrainConfig) -> dict[str, torch.Tensor]:
-    """One update, one example at a time, with all logits and torch's own AdamW."""
+def _step_in_plain_torch(folder: Path, rollouts: list[Rollout], settings: TrainConfig) -> dict[str, torch.Tensor]:
+    """One update, one rollout at a time, with all logits and torch's own AdamW."""
     model: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
     optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=settings.weight_decay)
-    for example in examples:
-        prompt, trajectory = example.trajectory.prompt, example.trajectory
-        answer, mask = torch.tensor(trajectory.token_ids), torch.tensor(trajectory.mask)
-        logits = model(torch.tensor([prompt + trajectory.token_ids])).logits[0, len(prompt) - 1 : -1]
-        logprobs = (logits / TEMPERATURE).log_softmax(-1).gather(-1, answer[:, None]).squeeze(-1)
-        objective = clipped_objective(
-            logprobs - torch.tensor(trajectory.logprobs), torch.tensor(example.advantage), clip_low=0.2, clip_high=0.2
-        )
-        torch.autograd.backward(-(objective.value * mask).sum() * example.weight)
+    for rollout in rollouts:
+        prompt, mask = rollout.prompt_ids, torch.tensor(rollout.mask)
+        logits = model(torch.tensor([prompt + rollout.token_ids])).logits[0, len(prompt) - 1 : -1]
+        targets = torch.tensor(rollout.token_ids)[:, None]
+        logprobs = (logits / TEMPERATURE).log_softmax(-1).gather(-1, targets).squeeze(-1)
+        sampled = torch.tensor([logprob for segment in rollout.segments for logprob in segment.logprobs])
+        assert rollout.advantage is not None
+        advantage = torch.tensor(rollout.advantage)
+        objective = clipped_objective(logprobs - sampled, advantage, clip_low=0.2, clip_high=0.2)
+        torch.autograd.backward(-(objective.value * mask).sum() * rollout.loss_weight)
     torch.nn.utils.clip_grad_norm_(model.parameters(), settings.max_grad_norm)
     optimizer.step()
     return {name: weight.detach() for name, weight in model.named_parameters()}
@@ -88,12 +99,12 @@ def _mean_distance(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor])
 def test_an_update_is_the_same_step_as_in_plain_torch(
     stage: Literal[1, 2, 3], tiny_model: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(token_logprobs, "LOGITS_AT_ONCE", 768 * 7)  # chunks of seven tokens
+    monkeypatch.setattr(token_logprobs, "LOGITS_PER_CHUNK", 768 * 7)  # chunks of seven tokens
     folder, settings = tiny_model(tied=True), TrainConfig(zero_stage=stage, micro_batch_tokens=64)
     before = _weights_of(folder)
-    expected = _step_in_plain_torch(folder, _examples(), settings)
+    expected = _step_in_plain_torch(folder, _rollouts(), settings)
     with _policy(folder, zero_stage=stage, micro_batch_tokens=64) as policy:
-        policy.update(_examples(), RATE)
+        policy.update(_rollouts(), GRPO.loss, RATE)
         # Adam's first step is the gradient's sign: where a gradient is all rounding, so is a part of the step.
         assert _mean_distance(_weights(policy), expected) < 1e-3 * _mean_distance(before, expected)
 
@@ -106,25 +117,32 @@ def _weights_of(folder: Path) -> dict[str, torch.Tensor]:
 FOLLOW = """
 import sys
 from pathlib import Path
-from agnostics.inference.engine import EngineSettings, Prompt, Sampling, generate, open_engine
-from agnostics.train.micro_batch import Example
+from agnostics.algorithms.grpo import GRPO
+from agnostics.inference.engine import CompletionRequest, EngineSettings, SamplingParams, generate, open_engine
 from agnostics.train.config import TrainConfig
 from agnostics.train.policy import Policy
-from agnostics.train.weight_sync import synchronise
-from agnostics.types.rollout import Segment, Trajectory
+from agnostics.types.rollout import Rollout, Segment
+from agnostics.types.task import Task, Test
 name, folder = sys.argv[1], Path(sys.argv[2])
-prompts = [Prompt(tuple(range(5, 15)), seed) for seed in range(6)]
-examples = [Example(Trajectory((5, 6, i), (Segment.spoken([9, i], [-6.0] * 2, 0),)), 1.0, 0.1) for i in range(20, 40)]
+task = Task(id="t", tests=(Test(input="", output=""),))
+def rollout(prompt_ids, segment, **fields):
+    return Rollout(task=task, sample=0, prompt_ids=prompt_ids, segments=(segment,), **fields)
+requests = [CompletionRequest(tuple(range(5, 15)), seed) for seed in range(6)]
+rollouts = [
+    rollout((5, 6, i), Segment.sampled([9, i], [-6.0] * 2, [0] * 2), advantage=1.0, loss_weight=0.1)
+    for i in range(20, 40)
+]
 with open_engine(name, EngineSettings(folder, (1,), max_length=128, max_num_seqs=8)) as engine:
     with Policy(folder, TrainConfig(), 0.7) as policy:
-        def gap():
-            answers = dict(generate(engine, prompts, Sampling(0.7, 16)))
-            return policy.gap([answers[i].after(prompts[i]) for i in range(6)]), answers[0].version
+        def mismatch():
+            completions = dict(generate(engine, requests, SamplingParams(0.7, 16)))
+            sampled = [rollout(requests[i].prompt_ids, completions[i].segment) for i in range(6)]
+            return policy.logprob_mismatch(sampled), sampled[0].policy_version
         for _ in range(3):
-            policy.update(examples, 1e-2)
-            stale = gap()[0]
-            synchronise(policy, engine)
-            print(*gap(), stale)
+            policy.update(rollouts, GRPO.loss, 1e-2)
+            stale = mismatch()[0]
+            engine.load_weights(policy.weights(), policy.version)
+            print(*mismatch(), stale)
 """
 
 
@@ -132,66 +150,72 @@ with open_engine(name, EngineSettings(folder, (1,), max_length=128, max_num_seqs
 @pytest.mark.parametrize("name", ["vllm", "transformers"])
 def test_engine_follows_the_policy_through_updates(name: str, tied: bool, tiny_model: Callable[..., Path]) -> None:
     lines = _run_alone(FOLLOW, name, str(tiny_model(tied=tied)))
-    gaps, versions, stale = zip(*(map(float, line.split()) for line in lines), strict=True)
+    mismatches, versions, stale = zip(*(map(float, line.split()) for line in lines), strict=True)
     assert versions == (1, 2, 3)
-    assert max(gaps) < 1e-4
-    for gap in stale:  # what the alarm is for
+    assert max(mismatches) < 1e-4
+    for mismatch in stale:  # weights that did not reach the engine raise the alarm
         with pytest.raises(AgnosticsError, match="does not sample from the policy"):
-            check_gap(gap, TrainConfig().logprob_mismatch_bound)
+            check_logprob_mismatch(mismatch, TrainConfig().logprob_mismatch_bound)
 
 
 LONG = """
 import sys
+from dataclasses import replace
 from pathlib import Path
-from agnostics.inference.engine import EngineSettings, Prompt, Sampling, generate, open_engine
-from agnostics.train.micro_batch import Example
+from agnostics.algorithms.grpo import GRPO
+from agnostics.inference.engine import CompletionRequest, EngineSettings, SamplingParams, generate, open_engine
 from agnostics.train.config import TrainConfig
 from agnostics.train.policy import Policy
-from agnostics.train.weight_sync import synchronise
-folder = Path(sys.argv[1])
+from agnostics.types.rollout import Rollout
+from agnostics.types.task import Task, Test
+folder, prompt = Path(sys.argv[1]), tuple(range(5, 15))
+task = Task(id="t", tests=(Test(input="", output=""),))
 with open_engine("vllm", EngineSettings(folder, (1,), max_length=128, max_num_seqs=8)) as engine:
     with Policy(folder, TrainConfig(), 0.7) as policy:
         for update in range(101):
-            prompts = [Prompt(tuple(range(5, 15)), 4 * update + place) for place in range(4)]
-            answers = dict(generate(engine, prompts, Sampling(0.7, 8)))
-            trajectories = [answers[place].after(prompts[place]) for place in range(4)]
-            low = [sum(token < 300 for token in trajectory.token_ids) / 4 - 1 for trajectory in trajectories]
-            print(policy.gap(trajectories), max(policy.gap([t]) for t in trajectories), sum(low) / 4)
-            policy.update([Example(*pair, 0.01) for pair in zip(trajectories, low)], 1e-3)
-            synchronise(policy, engine)
+            requests = [CompletionRequest(prompt, 4 * update + place) for place in range(4)]
+            completions = dict(generate(engine, requests, SamplingParams(0.7, 8)))
+            segments = [completions[place].segment for place in range(4)]
+            rollouts = [Rollout(task=task, sample=0, prompt_ids=prompt, segments=(segment,)) for segment in segments]
+            low = [sum(token < 300 for token in rollout.token_ids) / 4 - 1 for rollout in rollouts]
+            largest = max(policy.logprob_mismatch([rollout]) for rollout in rollouts)
+            print(policy.logprob_mismatch(rollouts), largest, sum(low) / 4)
+            scored = [replace(rollout, advantage=a, loss_weight=0.01) for rollout, a in zip(rollouts, low)]
+            policy.update(scored, GRPO.loss, 1e-3)
+            engine.load_weights(policy.weights(), policy.version)
 """
 
 
 @pytest.mark.parametrize("tied", [True, False], ids=["tied", "untied"])
-def test_gap_to_the_engine_stays_under_a_thousandth_over_100_updates(
+def test_mismatch_with_the_engine_stays_under_a_thousandth_over_100_updates(
     tied: bool, tiny_model: Callable[..., Path]
 ) -> None:
     lines = [tuple(map(float, line.split())) for line in _run_alone(LONG, str(tiny_model(tied=tied)))]
-    gaps, furthest, rewards = zip(*lines, strict=True)
-    print(f"gap over 100 updates: mean {max(gaps):.1e} at most, of one answer {max(furthest):.1e} at most")
-    assert len(gaps) == 101
-    assert max(furthest) < 1e-3
+    mismatches, largest, rewards = zip(*lines, strict=True)
+    print(f"mismatch over 100 updates: mean {max(mismatches):.1e} at most, of a completion {max(largest):.1e} at most")
+    assert len(mismatches) == 101
+    assert max(largest) < 1e-3
     assert sum(rewards[-10:]) > sum(rewards[:10]) + 3  # it was another policy at the end
 
 
 @pytest.mark.parametrize("stage", [1, 3])
-def test_a_restored_checkpoint_goes_on_to_the_same_weights(
+def test_a_restored_checkpoint_continues_to_the_same_weights(
     stage: Literal[1, 3], tiny_model: Callable[..., Path], tmp_path: Path
 ) -> None:
     folder = tiny_model(tied=True)
     with _policy(folder, zero_stage=stage) as policy:
-        policy.update(_examples(), RATE)
-        first = checkpoint.save(tmp_path, policy, load_tokenizer(folder), Progress(step=1))
+        policy.update(_rollouts(), GRPO.loss, RATE)
+        first = checkpoint.save(tmp_path, policy, load_tokenizer(folder), TrainerState(step=1))
         saved = _weights(policy)
-        policy.update(_examples(5), RATE)
+        policy.update(_rollouts(5), GRPO.loss, RATE)
         expected = _weights(policy)
     assert _distance(_weights_of(first), saved) == 0.0
     with _policy(first, zero_stage=stage) as policy:
-        assert checkpoint.restore(first, policy) == Progress(step=1)
+        assert checkpoint.restore(first, policy) == TrainerState(step=1)
         assert policy.version == 1
-        policy.update(_examples(5), RATE)
+        policy.update(_rollouts(5), GRPO.loss, RATE)
         assert _distance(_weights(policy), expected) == 0.0
-        second = checkpoint.save(tmp_path, policy, load_tokenizer(folder), Progress(step=2))
+        second = checkpoint.save(tmp_path, policy, load_tokenizer(folder), TrainerState(step=2))
     assert checkpoint.last(tmp_path) == second
     assert not first.exists()
 
@@ -199,24 +223,28 @@ def test_a_restored_checkpoint_goes_on_to_the_same_weights(
 LOAD = """
 import sys
 from pathlib import Path
-from agnostics.inference.engine import EngineSettings, Prompt, Sampling, generate, open_engine
+from agnostics.inference.engine import CompletionRequest, EngineSettings, SamplingParams, generate, open_engine
 from agnostics.train.config import TrainConfig
 from agnostics.train.policy import Policy
-folder, prompt = Path(sys.argv[1]), Prompt(tuple(range(5, 15)), seed=0)
+from agnostics.types.rollout import Rollout
+from agnostics.types.task import Task, Test
+folder, prompt = Path(sys.argv[1]), tuple(range(5, 15))
+task = Task(id="t", tests=(Test(input="", output=""),))
 with open_engine("vllm", EngineSettings(folder, (1,), max_length=128, max_num_seqs=8)) as engine:
-    ((_, answer),) = generate(engine, [prompt], Sampling(0.7, 16))
+    ((_, completion),) = generate(engine, [CompletionRequest(prompt, seed=0)], SamplingParams(0.7, 16))
     with Policy(folder, TrainConfig(), 0.7) as policy:
-        print(policy.gap([answer.after(prompt)]))
+        rollout = Rollout(task=task, sample=0, prompt_ids=prompt, segments=(completion.segment,))
+        print(policy.logprob_mismatch([rollout]))
 """
 
 
 def test_a_checkpoint_loads_in_vllm(tiny_model: Callable[..., Path], tmp_path: Path) -> None:
     folder = tiny_model(tied=True)
     with _policy(folder) as policy:
-        policy.update(_examples(), RATE)
-        saved = checkpoint.save(tmp_path, policy, load_tokenizer(folder), Progress(step=1))
-    (gap,) = _run_alone(LOAD, str(saved))
-    assert float(gap) < 1e-4
+        policy.update(_rollouts(), GRPO.loss, RATE)
+        saved = checkpoint.save(tmp_path, policy, load_tokenizer(folder), TrainerState(step=1))
+    (mismatch,) = _run_alone(LOAD, str(saved))
+    assert float(mismatch) < 1e-4
 
 
 FULL_DISK = """
@@ -225,19 +253,19 @@ from pathlib import Path
 from agnostics.algorithms.loss_terms import clipped_objective
 from agnostics.types.errors import AgnosticsError
 from agnostics.train import checkpoint
-from agnostics.train.checkpoint import Progress
 from agnostics.train.config import TrainConfig
+from agnostics.train.state import TrainerState
 from agnostics.models.loading import load_tokenizer
 from agnostics.train.policy import Policy
 folder, run = Path(sys.argv[1]), Path(sys.argv[2])
 policy, tokenizer = Policy(folder, TrainConfig(), 1.0), load_tokenizer(folder)
-first = checkpoint.save(run, policy, tokenizer, Progress(step=1))
+first = checkpoint.save(run, policy, tokenizer, TrainerState(step=1))
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 try:
-    checkpoint.save(run, policy, tokenizer, Progress(step=2))
+    checkpoint.save(run, policy, tokenizer, TrainerState(step=2))
 except AgnosticsError as error:
     print(error)
-assert checkpoint.last(run) == first and (first / "trainer" / "progress.json").exists()
+assert checkpoint.last(run) == first and (first / "trainer" / "state.json").exists()
 assert [path.name for path in (run / "checkpoints").iterdir()] == [first.name]
 """
 
@@ -253,14 +281,17 @@ def test_a_checkpoint_that_cannot_be_written_leaves_the_last_one(
 WIDE = """
 import resource, sys
 from pathlib import Path
-from agnostics.train.micro_batch import Example
+from agnostics.algorithms.grpo import GRPO
 from agnostics.train.config import TrainConfig
 from agnostics.train.policy import Policy
-from agnostics.types.rollout import Segment, Trajectory
+from agnostics.types.rollout import Rollout, Segment
+from agnostics.types.task import Task, Test
 policy = Policy(Path(sys.argv[1]), TrainConfig(micro_batch_tokens=4096), 1.0)
-answer = Trajectory((5, 6), (Segment.spoken([7] * 510, [-11.9] * 510, 0),))
+task = Task(id="t", tests=(Test(input="", output=""),))
+segment = Segment.sampled([7] * 510, [-11.9] * 510, [0] * 510)
+rollout = Rollout(task=task, sample=0, prompt_ids=(5, 6), segments=(segment,), advantage=1.0, loss_weight=1e-3)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-policy.update([Example(answer, 1.0, 1e-3)] * 4, 1e-3)
+policy.update([rollout] * 4, GRPO.loss, 1e-3)
 print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 2**20)
 """
 

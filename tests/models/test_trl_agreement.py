@@ -21,17 +21,18 @@ from agnostics.algorithms.dapo import DAPO
 from agnostics.algorithms.dr_grpo import DR_GRPO
 from agnostics.algorithms.grpo import GRPO
 from agnostics.algorithms.gspo import GSPO
-from agnostics.algorithms.loss_weights import Totals, token_weights
+from agnostics.algorithms.loss_weights import BatchTotals, token_weights
 from agnostics.models.loading import load_tokenizer
 from agnostics.train.config import TrainConfig
-from agnostics.train.micro_batch import Example
 from agnostics.train.policy import Policy, UpdateStats
-from agnostics.types.rollout import Segment, Trajectory
+from agnostics.types.rollout import Rollout, Segment
+from agnostics.types.task import Task, Test
 from transformers import AutoModelForCausalLM
 
 pytestmark = pytest.mark.slow
 
 TEMPERATURE, LIMIT, GROUP = 0.7, 24, 4
+TASK = Task(id="t", tests=(Test(input="", output=""),))
 REWARDS = [1.0, 0.0, 0.0, 1.0, 0.5, 0.0, 0.25, 1.0, 0.0, 1.0, 0.0, 0.0]
 TOLERANCE = 1e-5
 
@@ -92,32 +93,31 @@ CASES = {
 
 @dataclass(frozen=True)
 class Frozen:
-    """Twelve answers to three prompts, of 3 to 24 tokens, some with a turn of a tool, some cut off."""
+    """Twelve rollouts of three prompts, of 3 to 24 tokens, some with a turn of a tool, some truncated."""
 
     folder: Path
     reference: Path
-    trajectories: list[Trajectory]
-    cut_off: list[bool]
+    rollouts: list[Rollout]
 
 
 @pytest.fixture(scope="module", params=[True, False], ids=["tied", "untied"])
 def frozen(request: pytest.FixtureRequest, tiny_model: Callable[..., Path], tmp_path_factory: Any) -> Frozen:
     folder = tiny_model(tied=request.param)
-    drawn, cut_off = _answers(load_tokenizer(folder).eos_token_id)
-    return Frozen(folder, _reference(folder, tmp_path_factory.mktemp("reference")), _sampled(folder, drawn), cut_off)
+    drawn = _rollouts(load_tokenizer(folder).eos_token_id)
+    return Frozen(folder, _reference(folder, tmp_path_factory.mktemp("reference")), _sampled(folder, drawn))
 
 
 @pytest.fixture(scope="module")
 def trl(frozen: Frozen, tmp_path_factory: Any) -> dict[str, Any]:
-    """What TRL makes of the batch, for each case."""
+    """TRL's results on the batch, for each case."""
     home = tmp_path_factory.mktemp("trl")
     batch = {
         "folder": frozen.folder,
         "reference": frozen.reference,
-        "prompts": [list(trajectory.prompt) for trajectory in frozen.trajectories],
-        "answers": [list(trajectory.token_ids) for trajectory in frozen.trajectories],
-        "masks": [list(trajectory.mask) for trajectory in frozen.trajectories],
-        "logprobs": [list(trajectory.logprobs) for trajectory in frozen.trajectories],
+        "prompts": [list(rollout.prompt_ids) for rollout in frozen.rollouts],
+        "completions": [list(rollout.token_ids) for rollout in frozen.rollouts],
+        "masks": [list(rollout.mask) for rollout in frozen.rollouts],
+        "logprobs": [_logprobs(rollout) for rollout in frozen.rollouts],
         "rewards": REWARDS,
         "group": GROUP,
         "limit": LIMIT,
@@ -146,7 +146,7 @@ def test_loss_and_gradients_are_those_of_trl(name: str, frozen: Frozen, trl: dic
     largest = max(gradient.abs().max().item() for gradient in theirs.values())
     distance = max((gradients[key] - theirs[key]).abs().max().item() for key in theirs)
     print(f"{name}: loss {stats.loss:.6f}, off by {abs(stats.loss - trl[name]['loss']):.1e};", end=" ")
-    print(f"largest gradient {largest:.2e}, off by at most {distance:.1e}; clipped {stats.clipped:.2f}")
+    print(f"largest gradient {largest:.2e}, off by at most {distance:.1e}; clipped {stats.clip_fraction:.2f}")
     assert largest > 1e-4  # there is something to agree on
     assert distance <= TOLERANCE * min(largest, 1.0)
 
@@ -154,7 +154,7 @@ def test_loss_and_gradients_are_those_of_trl(name: str, frozen: Frozen, trl: dic
 @pytest.mark.parametrize("name", ["grpo", "gspo, clip between", "dr_grpo", "dapo"])
 def test_some_tokens_of_the_batch_are_clipped_and_some_are_not(name: str, frozen: Frozen) -> None:
     stats, _ = _ours(frozen, CASES[name])
-    assert 0.02 < stats.clipped < 0.9
+    assert 0.02 < stats.clip_fraction < 0.9
 
 
 def test_advantages_are_those_of_trl_but_for_its_standard_deviation(trl: dict[str, Any]) -> None:
@@ -169,15 +169,19 @@ def test_advantages_are_those_of_trl_but_for_its_standard_deviation(trl: dict[st
 
 
 def _ours(frozen: Frozen, case: Case) -> tuple[UpdateStats, dict[str, torch.Tensor]]:
-    """What our policy's update makes of the batch, in micro batches of at most 64 tokens."""
-    settings = TrainConfig(micro_batch_tokens=64)
-    with Policy(frozen.folder, settings, TEMPERATURE, case.algorithm, frozen.reference) as policy:
-        examples = policy.anchored(_examples(frozen, case.algorithm))
+    """The statistics and gradients of our policy's update on the batch, in micro batches of at most 64 tokens."""
+    settings, algorithm = TrainConfig(micro_batch_tokens=64), case.algorithm
+    with Policy(frozen.folder, settings, TEMPERATURE, frozen.reference) as policy:
+        rollouts = _trained(frozen, algorithm)
+        if algorithm.tis_cap:
+            rollouts = policy.with_old_logprobs(rollouts)
+        if algorithm.kl_coef:
+            rollouts = policy.with_reference_logprobs(rollouts)
         with torch.no_grad():
             for _, weight in policy.weights():
                 weight.mul_(case.drift)
         with _gradients(policy) as gradients:
-            return policy.update(examples, 0.0), gradients
+            return policy.update(rollouts, algorithm.loss, 0.0), gradients
 
 
 @contextmanager
@@ -193,56 +197,74 @@ def _gradients(policy: Policy) -> Iterator[dict[str, torch.Tensor]]:
     yield found
 
 
-def _examples(frozen: Frozen, algorithm: Algorithm) -> list[Example]:
-    kept = [not (algorithm.mask_truncated and cut) for cut in frozen.cut_off]
-    lengths = [t.spoken for t, keep in zip(frozen.trajectories, kept, strict=True) if keep]
-    totals = Totals(len(lengths), sum(lengths), len(lengths) * LIMIT)
-    weights = iter(token_weights(lengths, algorithm.loss_normalization, totals))
-    advantages = _advantages(algorithm)
-    return [
-        Example(trajectory, advantage, next(weights))
-        for trajectory, advantage, keep in zip(frozen.trajectories, advantages, kept, strict=True)
-        if keep
+def _trained(frozen: Frozen, algorithm: Algorithm) -> list[Rollout]:
+    """The rollouts that count in the loss, with advantages and loss weights."""
+    scored = [
+        replace(rollout, advantage=advantage)
+        for rollout, advantage in zip(frozen.rollouts, _advantages(algorithm), strict=True)
+        if not (algorithm.mask_truncated and rollout.finish_reason == "length")
     ]
+    lengths = [rollout.num_sampled for rollout in scored]
+    totals = BatchTotals(len(lengths), sum(lengths), len(lengths) * LIMIT)
+    weights = token_weights(lengths, algorithm.loss_normalization, totals)
+    return [replace(rollout, loss_weight=weight) for rollout, weight in zip(scored, weights, strict=True)]
 
 
 def _advantages(algorithm: Algorithm) -> list[float]:
     groups = [REWARDS[first : first + GROUP] for first in range(0, len(REWARDS), GROUP)]
-    return [a for group in groups for a in group_advantages(group, scale=algorithm.normalize_by_std)]
+    return [a for group in groups for a in group_advantages(group, normalize_by_std=algorithm.normalize_by_std)]
 
 
-def _answers(eos: int) -> tuple[list[Trajectory], list[bool]]:
-    """Random answers with log-probabilities of zero as yet, and which of them do not end with the stop token."""
+def _logprobs(rollout: Rollout) -> list[float]:
+    """The engine's log-probabilities, one for each token of the completion."""
+    return [logprob for segment in rollout.segments for logprob in segment.logprobs]
+
+
+def _rollouts(eos: int) -> list[Rollout]:
+    """Random rollouts with log-probabilities of zero as yet; a truncated one does not end with the stop token."""
     generator = torch.Generator().manual_seed(3)
 
     def tokens(size: int) -> list[int]:
         return torch.randint(3, 700, (size,), generator=generator).tolist()
 
+    def sampled(token_ids: list[int]) -> Segment:
+        return Segment.sampled(token_ids, [0.0] * len(token_ids), [0] * len(token_ids))
+
     prompts = [tuple(tokens(size)) for size in (5, 9, 7)]
-    drawn, cut_off = [], []
+    drawn = []
     for index in range(len(REWARDS)):
         size = 3 + (7 * index) % 19
         end, tool = tokens(1) if index % 5 == 4 else [eos], tokens(3 * (index % 3 == 1))
-        turns = Segment(tuple(tool), (0,) * len(tool), (0.0,) * len(tool), (0,) * len(tool))
-        segments = (Segment.spoken(tokens(size - 1), [0.0] * (size - 1), 0), turns, Segment.spoken(end, [0.0], 0))
-        drawn.append(Trajectory(prompts[index // GROUP], segments))
-        cut_off.append(end != [eos])
-    return drawn, cut_off
+        turn = Segment(tuple(tool), (0,) * len(tool), (0.0,) * len(tool), (0,) * len(tool))
+        drawn.append(
+            Rollout(
+                task=TASK,
+                sample=index % GROUP,
+                prompt_ids=prompts[index // GROUP],
+                segments=(sampled(tokens(size - 1)), turn, sampled(end)),
+                finish_reason="stop" if end == [eos] else "length",
+            )
+        )
+    return drawn
 
 
-def _sampled(folder: Path, drawn: list[Trajectory]) -> list[Trajectory]:
-    """The answers with log-probabilities of an engine that is some way off: ratios between a half and two."""
+def _sampled(folder: Path, drawn: list[Rollout]) -> list[Rollout]:
+    """The rollouts with log-probabilities of an engine that is some way off: ratios between a half and two."""
     generator = torch.Generator().manual_seed(4)
-    with Policy(folder, TrainConfig(), TEMPERATURE, replace(GRPO, tis_cap=1.0)) as policy:
-        scored = policy.anchored([Example(trajectory, 1.0, 1.0) for trajectory in drawn])
-    logprobs = {example.trajectory: iter(example.old or ()) for example in scored}
+    with Policy(folder, TrainConfig(), TEMPERATURE) as policy:
+        scored = policy.with_old_logprobs(drawn)
 
-    def engine(trajectory: Trajectory, segment: Segment) -> Segment:
-        values = [next(logprobs[trajectory]) if bit else 0.0 for bit in segment.mask]
+    def engine(logprobs: Iterator[float], segment: Segment) -> Segment:
+        values = [next(logprobs) if bit else 0.0 for bit in segment.mask]
         noise = (0.25 * torch.randn(len(values), generator=generator)).tolist()
         return replace(segment, logprobs=tuple(v + n if v else v for v, n in zip(values, noise, strict=True)))
 
-    return [replace(t, segments=tuple(engine(t, segment) for segment in t.segments)) for t in drawn]
+    def rescored(rollout: Rollout) -> Rollout:
+        logprobs = iter(rollout.old_logprobs or ())
+        segments = tuple(engine(logprobs, segment) for segment in rollout.segments)
+        return replace(rollout, segments=segments, old_logprobs=None)
+
+    return [rescored(rollout) for rollout in scored]
 
 
 def _reference(folder: Path, copy: Path) -> Path:

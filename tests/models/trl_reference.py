@@ -1,8 +1,8 @@
 """TRL's GRPOTrainer on a frozen batch: `python trl_reference.py BATCH RESULTS`, in a process of its own.
 
-BATCH (torch.save) holds the model's folder, that of the reference model, the prompts, answers, masks, the engine's
-log-probabilities and the rewards, and for each case the settings of a GRPOConfig. RESULTS gets, for each case, what TRL
-makes of it: loss, gradients and advantages.
+BATCH (torch.save) holds the model's folder, that of the reference model, the prompts, completions, masks, the engine's
+log-probabilities and the rewards, and for each case the settings of a GRPOConfig. RESULTS gets, for each case,
+loss, gradients and advantages.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from trl import GRPOConfig, GRPOTrainer
 
 
 def main(batch_path: Path, results_path: Path) -> None:
-    """Answer every case of the batch."""
+    """Compute the results of every case of the batch."""
     batch = torch.load(batch_path, weights_only=False)
-    results = {name: _answer(batch, case) for name, case in batch["cases"].items()}
+    results = {name: _result(batch, case) for name, case in batch["cases"].items()}
     torch.save(results, results_path)
 
 
-def _answer(batch: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
+def _result(batch: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         trainer = _trainer(batch, case, folder)
         trainer.current_gradient_accumulation_steps = 1  # which `train` would set
         trainer.use_vllm = case["config"].get("vllm_importance_sampling_correction", False)
-        inputs = trainer._generate_and_score_completions([{"prompt": "p"}] * len(batch["answers"]))
+        inputs = trainer._generate_and_score_completions([{"prompt": "p"}] * len(batch["completions"]))
         advantages = inputs["advantages"].clone()
         inputs["advantages"] = torch.tensor(case["advantages"])
         if not trainer.use_vllm:
@@ -45,8 +45,8 @@ def _answer(batch: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
 
 
 def _trainer(batch: dict[str, Any], case: dict[str, Any], folder: str) -> GRPOTrainer:
-    """A trainer that samples the frozen answers instead of asking its model."""
-    size = len(batch["answers"])
+    """A trainer that samples the frozen completions instead of those of its model."""
+    size = len(batch["completions"])
     settings = {
         "output_dir": folder,
         "per_device_train_batch_size": size,
@@ -72,7 +72,16 @@ def _trainer(batch: dict[str, Any], case: dict[str, Any], folder: str) -> GRPOTr
     if trainer.beta:
         trainer.ref_model.load_state_dict(AutoModelForCausalLM.from_pretrained(batch["reference"]).state_dict())
     trainer.model.train()
-    sampled: Any = (batch["prompts"], batch["answers"], batch["masks"], ["a"] * size, batch["logprobs"], {}, None, None)
+    sampled: Any = (
+        batch["prompts"],
+        batch["completions"],
+        batch["masks"],
+        ["a"] * size,
+        batch["logprobs"],
+        {},
+        None,
+        None,
+    )
     trainer._generate = lambda _: sampled
     return trainer
 

@@ -20,7 +20,7 @@ def test_advantages_are_rewards_in_standard_deviations_from_the_mean() -> None:
     assert group_advantages(rewards) == pytest.approx([(reward - mean) / deviation for reward in rewards])
 
 
-def test_one_right_answer_among_many_stands_out_by_the_root_of_its_odds() -> None:
+def test_one_accepted_rollout_among_many_stands_out_by_the_root_of_its_odds() -> None:
     advantages = group_advantages([1.0] + [0.0] * 31)
     assert advantages[0] == pytest.approx(math.sqrt(31))
     assert advantages[1:] == pytest.approx([-1 / math.sqrt(31)] * 31)
@@ -32,22 +32,22 @@ def test_a_group_without_spread_has_no_advantage(reward: float, weights: list[fl
     assert group_advantages([reward] * 7, weights=weights) == [0.0] * 7
 
 
-def test_unscaled_advantages_are_distances_from_the_mean() -> None:
-    assert group_advantages([1.0, 0.0, 0.0, 0.0], scale=False) == pytest.approx([0.75, -0.25, -0.25, -0.25])
+def test_advantages_without_normalization_are_distances_from_the_mean() -> None:
+    assert group_advantages([1.0, 0.0, 0.0, 0.0], normalize_by_std=False) == pytest.approx([0.75, -0.25, -0.25, -0.25])
 
 
 def test_length_weighted_mean_return_counts_tokens() -> None:
-    """One right answer of 10 tokens beside wrong ones of 30 and 60: the mean return is 10 / 100."""
-    advantages = group_advantages([1.0, 0.0, 0.0], scale=False, weights=[10, 30, 60])
+    """One accepted rollout of 10 tokens beside wrong ones of 30 and 60: the mean return is 10 / 100."""
+    advantages = group_advantages([1.0, 0.0, 0.0], normalize_by_std=False, weights=[10, 30, 60])
     assert advantages == pytest.approx([0.9, -0.1, -0.1])
 
 
-def test_answers_without_a_token_weigh_alike() -> None:
-    assert group_advantages([1.0, 0.0], scale=False, weights=[0, 0]) == [0.5, -0.5]
+def test_rollouts_without_a_token_weigh_alike() -> None:
+    assert group_advantages([1.0, 0.0], normalize_by_std=False, weights=[0, 0]) == [0.5, -0.5]
 
 
 @given(REWARDS)
-def test_scaled_advantages_have_mean_zero_and_variance_one(rewards: list[float]) -> None:
+def test_normalized_advantages_have_mean_zero_and_variance_one(rewards: list[float]) -> None:
     advantages = group_advantages(rewards)
     size = len(rewards)
     assert math.fsum(advantages) == pytest.approx(0.0, abs=1e-9)
@@ -58,7 +58,7 @@ def test_scaled_advantages_have_mean_zero_and_variance_one(rewards: list[float])
 @given(REWARDS, st.data())
 def test_length_weighted_advantages_sum_to_zero_over_tokens(rewards: list[float], data: st.DataObject) -> None:
     lengths = data.draw(st.lists(st.integers(1, 1024), min_size=len(rewards), max_size=len(rewards)))
-    advantages = group_advantages(rewards, scale=False, weights=lengths)
+    advantages = group_advantages(rewards, normalize_by_std=False, weights=lengths)
     mean = sum(Fraction(r) * n for r, n in zip(rewards, lengths, strict=True)) / sum(lengths)
     spread = len(set(rewards)) > 1
     assert advantages == pytest.approx([float(Fraction(r) - mean) if spread else 0.0 for r in rewards], abs=1e-12)

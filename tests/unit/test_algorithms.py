@@ -11,16 +11,14 @@ from agnostics.algorithms.algorithm import Algorithm
 from agnostics.algorithms.grpo import GRPO
 from agnostics.plugins import builtin
 from agnostics.plugins.manager import load_plugins
-from agnostics.rollout.task_sampler import Curriculum, Question
 from agnostics.train.config import load_config
-from agnostics.train.overrides import tuned, written_out
+from agnostics.train.setup import configured_algorithm, with_algorithm_settings
 from agnostics.types.errors import UsageError
-from agnostics.types.task import Task, Test
 
 NAMES = ["grpo", "dr_grpo", "dapo", "gspo", "cwm"]
 
 
-def test_ours_are_registered_as_a_plugin_registers_its_own() -> None:
+def test_built_in_algorithms_are_registered_as_a_plugin_registers_its_own() -> None:
     assert [algorithm.name for algorithm in builtin.agn_algorithms()] == NAMES
     assert set(NAMES) <= set(load_plugins().algorithms())
 
@@ -38,18 +36,24 @@ def test_the_default_is_the_papers() -> None:
 
 def test_a_configuration_goes_over_the_algorithms_own_settings_and_no_others() -> None:
     dapo = load_plugins().algorithm("dapo")
-    assert tuned(dapo, load_config(None, [], {})) == dapo
+    assert configured_algorithm(dapo, load_config(None, [], {})) == dapo
     config = load_config(
         None, ["train.clip_high=0.3", "rollout.dynamic_sampling_rounds=0", "train.normalize_by_std=false"], {}
     )
-    assert tuned(dapo, config) == replace(dapo, clip_high=0.3, dynamic_sampling_rounds=0, normalize_by_std=False)
+    assert configured_algorithm(dapo, config) == replace(
+        dapo, clip_high=0.3, dynamic_sampling_rounds=0, normalize_by_std=False
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_written_configuration_holds_the_algorithms_settings(name: str) -> None:
     algorithm, config = load_plugins().algorithm(name), load_config(None, ["train.kl_coef=0.01"], {})
-    written = written_out(config, tuned(algorithm, config))
-    assert tuned(algorithm, written) == tuned(algorithm, config) == replace(algorithm, kl_coef=0.01)
+    written = with_algorithm_settings(config, configured_algorithm(algorithm, config))
+    assert (
+        configured_algorithm(algorithm, written)
+        == configured_algorithm(algorithm, config)
+        == replace(algorithm, kl_coef=0.01)
+    )
     assert (written.train.clip_low, written.rollout.dynamic_sampling_rounds) == (
         algorithm.clip_low,
         algorithm.dynamic_sampling_rounds,
@@ -65,18 +69,3 @@ def test_algorithms_are_found_without_torch() -> None:
     found = "from agnostics.plugins.manager import load_plugins; load_plugins().algorithms()"
     script = f"import sys; {found}; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
-
-
-def _curriculum(seed: int = 0) -> Curriculum:
-    tasks = [Task(id=str(number), tests=(Test(input="", output=""),)) for number in range(20)]
-    return Curriculum([Question(task, (1,)) for task in tasks], 4, seed)
-
-
-@pytest.mark.parametrize("step", [1, 2, 7])
-def test_spare_questions_are_the_others_in_an_order_of_the_step(step: int) -> None:
-    asked = {question.task.id for question in _curriculum().at(step)}
-    spares = [question.task.id for question in _curriculum().spares(step)]
-    assert {*spares} | asked == {str(number) for number in range(20)}
-    assert not {*spares} & asked
-    assert spares == [question.task.id for question in _curriculum().spares(step)]
-    assert spares != [question.task.id for question in _curriculum(seed=1).spares(step)]

@@ -12,7 +12,7 @@ from agnostics.plugins import specs
 from agnostics.plugins.manager import load_plugins
 from agnostics.testing.contract import PROGRAMS
 from agnostics.train.config import RunConfig
-from agnostics.train.metrics import FIGURES
+from agnostics.train.metrics import METRICS
 from agnostics.types.language import Language
 from pydantic import BaseModel
 
@@ -40,7 +40,7 @@ def test_every_setting_of_an_evaluation_is_documented_and_no_other() -> None:
 
 def test_every_figure_of_a_step_is_documented_as_the_code_describes_it() -> None:
     section = (DOCS / "training.md").read_text().partition("| figure |")[2].partition("## ")[0]
-    assert dict(re.findall(r"^\| `(\w+)` \| (.*?) \|$", section, re.MULTILINE)) == FIGURES
+    assert dict(re.findall(r"^\| `(\w+)` \| (.*?) \|$", section, re.MULTILINE)) == METRICS
 
 
 def test_every_hook_is_documented_with_its_arguments_and_no_other() -> None:

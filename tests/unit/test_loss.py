@@ -8,16 +8,11 @@ from itertools import pairwise
 
 import pytest
 import torch
-from agnostics.algorithms.algorithm import Algorithm, LossNormalization
+from agnostics.algorithms.algorithm import Algorithm
 from agnostics.algorithms.loss import micro_batch_loss
-from agnostics.algorithms.loss_terms import (
-    clipped_objective,
-    kl_estimate,
-    sequence_log_ratio,
-    truncated_correction,
-)
-from agnostics.algorithms.loss_weights import Totals, token_weights
-from agnostics.train.micro_batch import MicroBatch
+from agnostics.algorithms.loss_terms import clipped_objective, kl_estimate, sequence_log_ratio, tis_weights
+from agnostics.algorithms.loss_weights import BatchTotals, LossNormalization, token_weights
+from agnostics.algorithms.micro_batch import MicroBatch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,16 +25,16 @@ Rows = list[list[float]]
 def _frozen_batch() -> tuple[Rows, Rows]:
     """Log-probabilities now, and those at sampling time, of sequences of 5, 1, 8 and 3 tokens."""
     generator = torch.Generator().manual_seed(7)
-    behaviour = [(-3 * torch.rand(n, generator=generator)).tolist() for n in LENGTHS]
-    now = [[b + 0.5 * torch.randn(1, generator=generator).item() for b in row] for row in behaviour]
-    return now, behaviour
+    sampled = [(-3 * torch.rand(n, generator=generator)).tolist() for n in LENGTHS]
+    now = [[b + 0.5 * torch.randn(1, generator=generator).item() for b in row] for row in sampled]
+    return now, sampled
 
 
-def _by_the_equation(normalisation: str) -> float:
+def _by_the_equation(normalization: str) -> float:
     """The paper, section 3.3, token by token, with a clip for each side."""
-    now, behaviour = _frozen_batch()
+    now, sampled = _frozen_batch()
     means, total = [], 0.0
-    for row, old, advantage in zip(now, behaviour, ADVANTAGES, strict=True):
+    for row, old, advantage in zip(now, sampled, ADVANTAGES, strict=True):
         values = []
         for new_logprob, old_logprob in zip(row, old, strict=True):
             ratio = math.exp(new_logprob) / math.exp(old_logprob)
@@ -48,7 +43,7 @@ def _by_the_equation(normalisation: str) -> float:
         means.append(sum(values) / len(values))
         total += sum(values)
     divisor = {"token": sum(LENGTHS), "constant": len(LENGTHS) * LIMIT}
-    return sum(means) / len(means) if normalisation == "sequence" else total / divisor[normalisation]
+    return sum(means) / len(means) if normalization == "sequence" else total / divisor[normalization]
 
 
 def _flat(rows: Rows) -> torch.Tensor:
@@ -59,17 +54,19 @@ def _repeated(values: list[float]) -> torch.Tensor:
     return torch.tensor(values).repeat_interleave(torch.tensor(LENGTHS))
 
 
-def _weights(normalisation: LossNormalization, lengths: list[int] | None = None) -> list[float]:
-    return token_weights(lengths or LENGTHS, normalisation, Totals(len(LENGTHS), sum(LENGTHS), len(LENGTHS) * LIMIT))
+def _weights(normalization: LossNormalization, lengths: list[int] | None = None) -> list[float]:
+    return token_weights(
+        lengths or LENGTHS, normalization, BatchTotals(len(LENGTHS), sum(LENGTHS), len(LENGTHS) * LIMIT)
+    )
 
 
-def _batch(normalisation: LossNormalization = "token", rows: slice = slice(None)) -> MicroBatch:
+def _batch(normalization: LossNormalization = "token", rows: slice = slice(None)) -> MicroBatch:
     """The frozen batch (or some of its `rows`) as a micro batch; only the mask of its tokens matters to the loss."""
-    _, behaviour = _frozen_batch()
+    _, sampled = _frozen_batch()
     lengths = torch.tensor(LENGTHS)[rows]
     mask = (torch.arange(max(LENGTHS)) < lengths[:, None]).long()
-    values = [torch.tensor(v)[rows].repeat_interleave(lengths) for v in (ADVANTAGES, _weights(normalisation))]
-    engine = _flat(behaviour[rows])
+    values = [torch.tensor(v)[rows].repeat_interleave(lengths) for v in (ADVANTAGES, _weights(normalization))]
+    engine = _flat(sampled[rows])
     return MicroBatch(
         torch.tensor([1]), mask, mask, engine, engine + 0.1, engine - 0.3, torch.zeros_like(engine), *values
     )
@@ -78,23 +75,23 @@ def _batch(normalisation: LossNormalization = "token", rows: slice = slice(None)
 GRPO = Algorithm(name="grpo", source="", clip_high=HIGH)
 
 
-@pytest.mark.parametrize("normalisation", ["token", "sequence", "constant"])
-def test_weighted_objective_is_the_papers_equation(normalisation: LossNormalization) -> None:
-    now, behaviour = _frozen_batch()
-    weights = _repeated(_weights(normalisation))
-    objective = clipped_objective(_flat(now) - _flat(behaviour), _repeated(ADVANTAGES), clip_low=LOW, clip_high=HIGH)
-    assert (weights * objective.value).sum().item() == pytest.approx(_by_the_equation(normalisation), abs=1e-6)
-    assert weights.sum().item() == pytest.approx(1.0 if normalisation != "constant" else sum(LENGTHS) / 40)
+@pytest.mark.parametrize("normalization", ["token", "sequence", "constant"])
+def test_weighted_objective_is_the_papers_equation(normalization: LossNormalization) -> None:
+    now, sampled = _frozen_batch()
+    weights = _repeated(_weights(normalization))
+    objective = clipped_objective(_flat(now) - _flat(sampled), _repeated(ADVANTAGES), clip_low=LOW, clip_high=HIGH)
+    assert (weights * objective.value).sum().item() == pytest.approx(_by_the_equation(normalization), abs=1e-6)
+    assert weights.sum().item() == pytest.approx(1.0 if normalization != "constant" else sum(LENGTHS) / 40)
 
 
 @given(st.lists(st.integers(1, 2000), min_size=2, max_size=40), st.data())
 def test_ranks_that_share_their_totals_weigh_as_one(lengths: list[int], data: st.DataObject) -> None:
     """Each rank weighs its own sequences, by totals over all of them: together that is the whole batch."""
     cuts = sorted({0, data.draw(st.integers(0, len(lengths))), len(lengths)})
-    totals = Totals(len(lengths), sum(lengths), len(lengths) * 2000)
-    for normalisation in ("token", "sequence", "constant"):
-        shares = [token_weights(lengths[a:b], normalisation, totals) for a, b in pairwise(cuts)]
-        assert [w for share in shares for w in share] == token_weights(lengths, normalisation, totals)
+    totals = BatchTotals(len(lengths), sum(lengths), len(lengths) * 2000)
+    for normalization in ("token", "sequence", "constant"):
+        shares = [token_weights(lengths[a:b], normalization, totals) for a, b in pairwise(cuts)]
+        assert [w for share in shares for w in share] == token_weights(lengths, normalization, totals)
 
 
 def test_gradient_at_the_sampling_policy_is_the_policy_gradient() -> None:
@@ -113,22 +110,22 @@ def test_clip_stops_the_gradient_on_the_side_that_the_advantage_pushes_to() -> N
     torch.autograd.backward(objective.value.sum())
     assert log_ratio.grad is not None
     assert (log_ratio.grad == 0).tolist() == [True, False, False, True]
-    assert objective.clipped.tolist() == [True, False, False, True]
+    assert objective.is_clipped.tolist() == [True, False, False, True]
 
 
 def test_upper_clip_may_be_wider_than_the_lower() -> None:
     inside = torch.tensor([1.27]).log()
     wide = clipped_objective(inside, torch.ones(1), clip_low=0.2, clip_high=0.28)
     narrow = clipped_objective(inside, torch.ones(1), clip_low=0.2, clip_high=0.2)
-    assert not wide.clipped.item()
-    assert narrow.clipped.item()
+    assert not wide.is_clipped.item()
+    assert narrow.is_clipped.item()
 
 
 def test_sequence_ratio_is_the_geometric_mean_of_its_tokens_ratios() -> None:
-    now, behaviour = _frozen_batch()
-    found = sequence_log_ratio(_flat(now), _flat(behaviour), torch.tensor(LENGTHS)).exp()
+    now, sampled = _frozen_batch()
+    found = sequence_log_ratio(_flat(now), _flat(sampled), torch.tensor(LENGTHS)).exp()
     expected = []
-    for row, old in zip(now, behaviour, strict=True):
+    for row, old in zip(now, sampled, strict=True):
         product = math.prod(math.exp(a) / math.exp(b) for a, b in zip(row, old, strict=True))
         expected += [product ** (1 / len(row))] * len(row)
     assert found.tolist() == pytest.approx(expected, rel=1e-5)
@@ -139,9 +136,9 @@ def test_a_sequence_without_tokens_has_no_ratio() -> None:
     assert found.tolist() == pytest.approx([0.3, 0.3])
 
 
-def test_correction_is_the_ratio_to_the_engine_up_to_its_cap() -> None:
+def test_truncated_importance_weight_is_the_ratio_to_the_engine_up_to_its_cap() -> None:
     old, engine = torch.tensor([0.5, 0.9, 0.1]).log(), torch.tensor([0.4, 0.1, 0.2]).log()
-    assert truncated_correction(old, engine, cap=2.0).tolist() == pytest.approx([1.25, 2.0, 0.5])
+    assert tis_weights(old, engine, cap=2.0).tolist() == pytest.approx([1.25, 2.0, 0.5])
 
 
 def test_divergence_estimate_is_never_negative_and_right_in_the_mean() -> None:
@@ -152,14 +149,14 @@ def test_divergence_estimate_is_never_negative_and_right_in_the_mean() -> None:
     assert (policy * estimate).sum().item() == pytest.approx((policy * (policy / reference).log()).sum().item())
 
 
-def test_ratio_is_against_the_engine_unless_it_is_corrected_for() -> None:
-    now, behaviour = _frozen_batch()
+def test_ratio_is_against_the_engine_without_truncated_importance_sampling() -> None:
+    now, sampled = _frozen_batch()
     batch = _batch()
-    plain = micro_batch_loss(GRPO, _flat(now), replace(batch, old=batch.behaviour))
-    assert plain.ratio.tolist() == pytest.approx((_flat(now) - _flat(behaviour)).exp().tolist())
-    corrected = micro_batch_loss(replace(GRPO, tis_cap=2.0), batch.old.clone(), batch)
+    plain = micro_batch_loss(GRPO, _flat(now), replace(batch, old_logprobs=batch.rollout_logprobs))
+    assert plain.ratio.tolist() == pytest.approx((_flat(now) - _flat(sampled)).exp().tolist())
+    corrected = micro_batch_loss(replace(GRPO, tis_cap=2.0), batch.old_logprobs.clone(), batch)
     assert corrected.ratio.tolist() == [1.0] * sum(LENGTHS)
-    expected = -(batch.weights * batch.advantages * math.exp(0.1)).sum().item()
+    expected = -(batch.loss_weights * batch.advantages * math.exp(0.1)).sum().item()
     assert corrected.value.item() == pytest.approx(expected, rel=1e-5)
 
 
@@ -169,18 +166,18 @@ def test_divergence_is_added_with_its_weight() -> None:
     without = micro_batch_loss(GRPO, _flat(now), batch)
     found = micro_batch_loss(replace(GRPO, kl_coef=0.5), _flat(now), batch)
     assert without.kl.tolist() == [0.0] * sum(LENGTHS)
-    divergence = (batch.weights * kl_estimate(_flat(now), batch.reference)).sum().item()
+    divergence = (batch.loss_weights * kl_estimate(_flat(now), batch.reference_logprobs)).sum().item()
     assert found.value.item() == pytest.approx(without.value.item() + 0.5 * divergence)
 
 
-@pytest.mark.parametrize("normalisation", ["token", "sequence", "constant"])
+@pytest.mark.parametrize("normalization", ["token", "sequence", "constant"])
 @pytest.mark.parametrize("changes", [{}, {"ratio_level": "sequence"}, {"kl_coef": 0.1, "tis_cap": 1.05}])
-def test_micro_batches_add_up_to_the_batch(normalisation: LossNormalization, changes: dict[str, float]) -> None:
+def test_micro_batches_add_up_to_the_batch(normalization: LossNormalization, changes: dict[str, float]) -> None:
     algorithm = replace(GRPO, **changes)  # type: ignore[arg-type]
     now, _ = _frozen_batch()
-    whole = _loss_and_gradient(algorithm, _flat(now), _batch(normalisation))
+    whole = _loss_and_gradient(algorithm, _flat(now), _batch(normalization))
     parts = [slice(0, 1), slice(1, 3), slice(3, 4)]
-    found = [_loss_and_gradient(algorithm, _flat(now[part]), _batch(normalisation, part)) for part in parts]
+    found = [_loss_and_gradient(algorithm, _flat(now[part]), _batch(normalization, part)) for part in parts]
     assert sum(loss for loss, _ in found) == pytest.approx(whole[0])
     assert [g for _, gradient in found for g in gradient] == pytest.approx(whole[1])
 
@@ -198,5 +195,5 @@ def test_an_algorithm_may_bring_an_objective_of_its_own() -> None:
     batch = _batch()
     plain = Algorithm(name="reinforce", source="", objective=lambda logprobs, _, advantages: logprobs * advantages)
     found = micro_batch_loss(plain, _flat(now), batch)
-    assert found.value.item() == pytest.approx(-(batch.weights * _flat(now) * batch.advantages).sum().item())
-    assert not found.clipped.any()
+    assert found.value.item() == pytest.approx(-(batch.loss_weights * _flat(now) * batch.advantages).sum().item())
+    assert not found.is_clipped.any()

@@ -1,4 +1,4 @@
-"""The arithmetic of `agn bench train`, on figures written down by hand."""
+"""The arithmetic of `agn bench train`, on numbers written down by hand."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from agnostics.profiling.chrome_trace import TraceFile
 from agnostics.profiling.spans import Span
 from agnostics.types.errors import AgnosticsError
-from agnostics_benchmarks.job import SIZES, STALENESS, WARM_UP, Job
+from agnostics_benchmarks.job import MAX_OFF_POLICY_STEPS, SIZES, WARM_UP, Job
 from agnostics_benchmarks.rounds import Round, summary
 from agnostics_benchmarks.stages import read_spans, stages, steps_between
 from agnostics_benchmarks.trainers import Turn
@@ -18,13 +18,13 @@ from agnostics_benchmarks.watched import resident_mb, run_watched
 
 SPANS = [
     Span("training", "update 1", 0.0, 1.0),
-    Span("training", "new weights 1", 1.0, 1.5),
+    Span("training", "weights 1", 1.0, 1.5),
     Span("generation", "generate", 1.5, 4.0),
     Span("generation", "generate", 4.0, 6.0),
     Span("verification", "a", 3.0, 6.5),
     Span("verification", "b", 5.0, 7.0),
     Span("training", "update 2", 7.5, 10.0),
-    Span("training", "new weights 2", 10.0, 10.5),
+    Span("training", "weights 2", 10.0, 10.5),
     Span("generation", "generate", 9.0, 14.0),
     Span("training", "update 3", 17.0, 21.0),
 ]
@@ -58,7 +58,7 @@ def test_the_stages_of_a_step_add_up_to_it() -> None:
     assert seconds == {
         "step_s": 10.0,
         "generation_s": 4.75,
-        "verification_s": 0.5,  # from 6 to 7; before that answers were sampled
+        "verification_s": 0.5,  # from 6 to 7; before that completions were sampled
         "update_s": 3.25,
         "transfer_s": 0.5,
         "at_once_s": 0.75,  # from 9 to 10.5
@@ -73,7 +73,7 @@ def test_a_trace_without_the_steps_that_count_is_refused() -> None:
         steps_between(SPANS, 1, 9)
 
 
-def test_ratios_are_within_a_round_and_the_median_is_told_with_its_spread() -> None:
+def test_ratios_are_within_a_round_and_the_median_has_its_spread() -> None:
     report = summary([_round(10, 20, 10), _round(30, 30, 20), _round(8, 20, 5)])
     assert report["ours_samples_per_s"] == 10
     assert report["trl_samples_per_s"] == 10
@@ -95,7 +95,7 @@ def test_a_job_without_an_end_has_a_model_that_names_no_stop_token(tmp_path: Pat
     assert json.loads((endless.model / "config.json").read_text()) == {"eos_token_id": None, "vocab_size": 8}
     assert json.loads((endless.model / "tokenizer_config.json").read_text()) == {"eos_token": None}
     assert json.loads((model / "config.json").read_text())["eos_token_id"] == 1
-    assert job.config(3).steps == WARM_UP + SIZES["cpu"].steps + STALENESS
+    assert job.config(3).steps == WARM_UP + SIZES["cpu"].steps + MAX_OFF_POLICY_STEPS
 
 
 def test_the_memory_of_a_command_is_watched_until_it_ends(tmp_path: Path) -> None:

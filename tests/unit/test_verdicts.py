@@ -6,6 +6,8 @@ from itertools import combinations
 
 import pytest
 from agnostics.types.reward import Accepted
+from agnostics.types.rollout import Rollout
+from agnostics.types.task import Task, Test
 from agnostics.types.verification import Verdict, Verification, overall
 
 ORDER = [
@@ -14,8 +16,9 @@ ORDER = [
 ]
 
 
-def verification(verdict: Verdict) -> Verification:
-    return Verification("task", "lua", "program", verdict, (), None, "bubblewrap", 1, 1.0)
+def rollout(verdict: Verdict) -> Rollout:
+    verification = Verification("task", "lua", "program", verdict, (), None, "bubblewrap", 1, 1.0)
+    return Rollout(task=Task(id="task", tests=(Test(input="", output=""),)), sample=0, verification=verification)
 
 
 def test_verdicts_stand_in_the_order_of_the_contract() -> None:
@@ -33,7 +36,7 @@ def test_no_results_are_never_a_pass() -> None:
 
 
 def test_only_accepted_is_rewarded_and_a_failed_sandbox_says_nothing() -> None:
-    rewards = Accepted().rewards([verification(verdict) for verdict in Verdict])
+    rewards = Accepted().rewards([rollout(verdict) for verdict in Verdict])
     assert dict(zip(Verdict, rewards, strict=True)) == {
         verdict: None if verdict == "sandbox_error" else float(verdict == "accepted") for verdict in Verdict
     }

@@ -1,5 +1,5 @@
-"""The algorithms that Agnostics brings along, a file each, and the pure functions they are made of.
+"""Algorithms, a file each, and the pure functions that they are made of.
 
-`advantage`, `objective`, `weights`, `overlong`, `rejection` and `batches` hold one equation or rule to a function, with
-its source; `grpo`, `dr_grpo`, `dapo`, `gspo` and `cwm` are combinations of them.
+`advantage`, `loss_terms`, `loss_weights`, `length_penalty`, `filters` and `batches` hold one equation or rule per
+function, with its source; `grpo`, `dr_grpo`, `dapo`, `gspo` and `cwm` are combinations of them.
 """

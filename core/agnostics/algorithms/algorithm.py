@@ -1,56 +1,65 @@
-"""Algorithms: how rewards become a gradient, as one combination of documented choices."""
+"""The algorithm: from verified rollouts to a loss, as one object made of documented choices."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
-from agnostics.types.rollout import Trajectory
+from agnostics.algorithms.advantage import group_advantages
+from agnostics.algorithms.batches import batches_by_tokens
+from agnostics.algorithms.filters import has_signal, is_stale
+from agnostics.algorithms.length_penalty import CompletionLength
+from agnostics.algorithms.loss_weights import BatchTotals, LossNormalization, token_weights
+from agnostics.types.errors import AgnosticsError
+from agnostics.types.reward import RewardPolicy
+from agnostics.types.rollout import Rollout, RolloutGroup
 
 if TYPE_CHECKING:
     import torch
 
-LossNormalization = Literal["token", "sequence", "constant"]
+    from agnostics.algorithms.loss import Loss
+    from agnostics.algorithms.micro_batch import MicroBatch
+
 RatioLevel = Literal["token", "sequence"]
+
+AdvantageFunction = Callable[[Sequence[float], Sequence[int]], Sequence[float]]
+"""(rewards, lengths) of one group's G rollouts, both (G,) -> advantages: (G,)."""
+LengthPenalty = Callable[[float, CompletionLength], float]
+"""(reward, length) of a rollout -> its reward with the length penalty."""
+RolloutFilter = Callable[[Rollout, int], bool]
+"""(rollout, vocabulary size) -> whether it is left out of the loss."""
+Objective = Callable[["torch.Tensor", "torch.Tensor", "torch.Tensor"], "torch.Tensor"]
+"""(log-probabilities, log ratios, advantages) of N tokens -> the objective to maximise; each (N,)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Length:
-    """How long an answer is: `tokens` spoken of at most `limit`, when `progress` (0 to 1) of the training is done."""
+class ScoringContext:
+    """What scoring needs to know of a run. `progress` is the part of the training that is done, from 0 to 1."""
 
-    tokens: int
-    limit: int
-    progress: float
-
-
-Advantages = Callable[[Sequence[float], Sequence[int]], Sequence[float]]
-"""(rewards, lengths) of one group's G answers, both (G,) -> advantages: (G,)."""
-LengthReward = Callable[[float, Length], float]
-"""(reward, length) of an answer -> its reward with the length counted."""
-Rejection = Callable[[Trajectory, int], bool]
-"""(trajectory, size of the vocabulary) -> whether it is left out of the loss."""
-Objective = Callable[["torch.Tensor", "torch.Tensor", "torch.Tensor"], "torch.Tensor"]
-"""(log-probabilities now, log ratios, advantages) of N tokens -> what is to be maximised; each (N,)."""
+    reward_policy: RewardPolicy
+    max_completion_tokens: int
+    vocab_size: int
+    progress: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Algorithm:
-    """One way to learn from groups of answers, registered through `agn_algorithms` and chosen by its name.
+    """A reinforcement learning algorithm, registered through `agn_algorithms` and chosen by its name.
 
-    The defaults are GRPO as the paper has it (section 3.3). A setting of the same name in a run's configuration goes
-    over the field here. The last four fields take functions, and there an algorithm may bring equations of its own.
-    Raises ValueError for a normalisation or a level that there is not.
+    The defaults are GRPO as in the paper (section 3.3). A setting of the same name in a run's configuration overrides a
+    field. The last four fields take functions, with which an algorithm brings equations of its own.
+    Raises ValueError for an unknown normalization or ratio level.
     """
 
     name: str
     source: str
-    """Where it is described."""
+    """The publication that describes it."""
 
     normalize_by_std: bool = True
     """Divide advantages by the standard deviation of the group's rewards."""
     length_weighted: bool = False
-    """Compare rewards with their mean over the group's tokens, in place of its answers."""
+    """Compare rewards with their mean over the group's tokens instead of its rollouts."""
     ratio_level: RatioLevel = "token"
     """An importance ratio for each token, or for each sequence (the geometric mean over its tokens)."""
     clip_low: float = 0.2
@@ -58,35 +67,125 @@ class Algorithm:
     clip_high: float = 0.2
     """How far above 1 the importance ratio may rise before it is clipped."""
     loss_normalization: LossNormalization = "token"
-    """What the sum over tokens is divided by; see `agnostics.algorithms.loss_weights`."""
+    """The divisor of the sum over tokens; see `agnostics.algorithms.loss_weights`."""
     tis_cap: float = 0.0
-    """Where above 0: the ratio is against the trainer before its first update on the batch, and each token weighs
-    its ratio between trainer and engine then, up to this."""
+    """Above 0: truncated importance sampling. The importance ratio is against the trainer before its first update on
+    the batch, and each token is weighted by its ratio between trainer and engine at that time, up to this cap."""
     kl_coef: float = 0.0
-    """The weight of the divergence from the model that the run began with."""
+    """The coefficient of the KL divergence from the starting model."""
     mask_truncated: bool = False
-    """Leave answers that were cut off out of the loss."""
+    """Leave truncated completions out of the loss."""
     filter_zero_variance: bool = False
-    """Drop groups without signal, so that they count in no mean."""
+    """Drop groups whose rewards are all equal, so that they count in no mean."""
     dynamic_sampling_rounds: int = 0
-    """How many times new prompts are sampled in place of groups without signal, which are then dropped."""
+    """How many times new prompts are sampled to replace groups with equal rewards, which are then dropped."""
     batch_tokens: int = 0
-    """The most tokens in one update; 0 puts all of a step's into one."""
+    """The most tokens in one update; 0 puts all of a step's tokens into one."""
     max_off_policy_steps: int = 0
-    """How many updates the policy may be ahead of what it learns from: sampling then goes on during updates, and
-    answers whose last token is older are skipped. 0 is strictly on-policy: sample, then update."""
+    """How many updates the policy may be ahead of the rollouts that it trains on: sampling then continues during
+    updates, and rollouts whose last token is older are dropped. 0 is strictly on-policy: sample, then update."""
 
-    length_reward: LengthReward | None = None
-    """How an answer's length changes its reward."""
-    rejection: Rejection | None = None
-    """Which trajectories are left out of the loss, whatever they earned."""
-    advantages: Advantages | None = None
-    """In place of `group_advantages`, which `normalize_by_std` and `length_weighted` are about."""
+    length_penalty: LengthPenalty | None = None
+    """Changes a rollout's reward by its length."""
+    rollout_filter: RolloutFilter | None = None
+    """Leaves rollouts out of the loss, whatever their reward."""
+    advantage_function: AdvantageFunction | None = None
+    """Replaces `group_advantages`, which `normalize_by_std` and `length_weighted` configure."""
     objective: Objective | None = None
-    """In place of `clipped_objective`, which `clip_low` and `clip_high` are about."""
+    """Replaces `clipped_objective`, which `clip_low` and `clip_high` configure."""
 
     def __post_init__(self) -> None:
         for field, choices in (("loss_normalization", LossNormalization), ("ratio_level", RatioLevel)):
             if getattr(self, field) not in get_args(choices):
                 names = ", ".join(get_args(choices))
                 raise ValueError(f"algorithm {self.name!r}: {field} is one of {names}, not {getattr(self, field)!r}")
+
+    def score(self, group: RolloutGroup, context: ScoringContext) -> list[Rollout]:
+        """The rollouts of one group with task reward, reward and advantage.
+
+        All three are None for a rollout that the reward policy leaves out of the loss; the advantage alone for one that
+        the algorithm leaves out. Raises AgnosticsError if the reward policy gives another number of rewards.
+        """
+        policy = context.reward_policy
+        task_rewards = list(policy.rewards(group))
+        if len(task_rewards) != len(group):
+            raise AgnosticsError(
+                f"reward policy {policy.name!r} gave {len(task_rewards)} rewards for {len(group)} rollouts"
+            )
+        rewards = [
+            None if reward is None else self._with_length_penalty(reward, rollout, context)
+            for reward, rollout in zip(task_rewards, group, strict=True)
+        ]
+        advantages = self._advantages(group, rewards, context)
+        return [
+            replace(rollout, task_reward=task_reward, reward=reward, advantage=advantage)
+            for rollout, task_reward, reward, advantage in zip(group, task_rewards, rewards, advantages, strict=True)
+        ]
+
+    def training_rollouts(self, groups: Sequence[RolloutGroup]) -> list[Rollout]:
+        """The scored rollouts that count in the loss. An advantage of zero counts in means and has no gradient."""
+        drop = self.filter_zero_variance or self.dynamic_sampling_rounds > 0
+        kept = [group for group in groups if not (drop and is_zero_variance(group))]
+        return [rollout for group in kept for rollout in group if rollout.advantage is not None]
+
+    def is_stale(self, rollout: Rollout, policy_version: int) -> bool:
+        """Whether the rollout is too old to train the policy that has had `policy_version` updates."""
+        return is_stale(rollout, policy_version, self.max_off_policy_steps)
+
+    def has_gradient(self, rollout: Rollout) -> bool:
+        """Whether the rollout changes the gradient, besides counting in its means."""
+        return rollout.advantage != 0 or self.kl_coef > 0
+
+    def update_batches(self, rollouts: Sequence[Rollout], max_completion_tokens: int) -> Iterator[list[Rollout]]:
+        """The rollouts of each update with their loss weights, which are normalised over the whole update."""
+        lengths = [rollout.num_sampled for rollout in rollouts]
+        limit = self.batch_tokens or sum(lengths) + 1
+        for places in batches_by_tokens(lengths, limit):
+            yield self._with_loss_weights(rollouts[places.start : places.stop], max_completion_tokens)
+
+    def loss(self, logprobs: torch.Tensor, batch: MicroBatch) -> Loss:
+        """The loss of a micro batch whose N sampled tokens have these `logprobs` under the policy, (N,).
+
+        See `agnostics.algorithms.loss.micro_batch_loss`.
+        """
+        from agnostics.algorithms.loss import micro_batch_loss
+
+        return micro_batch_loss(self, logprobs, batch)
+
+    def _with_length_penalty(self, reward: float, rollout: Rollout, context: ScoringContext) -> float:
+        if self.length_penalty is None:
+            return reward
+        length = CompletionLength(rollout.num_sampled, context.max_completion_tokens, context.progress)
+        return self.length_penalty(reward, length)
+
+    def _advantages(
+        self, group: RolloutGroup, rewards: Sequence[float | None], context: ScoringContext
+    ) -> list[float | None]:
+        """The advantages; a rollout that is left out of the loss counts in the group's mean if it has a reward."""
+        rewarded = [(place, reward) for place, reward in enumerate(rewards) if reward is not None]
+        lengths = [group[place].num_sampled for place, _ in rewarded]
+        values = self._group_advantages([reward for _, reward in rewarded], lengths) if rewarded else []
+        by_place = dict(zip((place for place, _ in rewarded), values, strict=True))
+        return [None if self._is_masked(r, context) else by_place.get(place) for place, r in enumerate(group)]
+
+    def _group_advantages(self, rewards: Sequence[float], lengths: Sequence[int]) -> Sequence[float]:
+        if self.advantage_function is not None:
+            return self.advantage_function(rewards, lengths)
+        weights = lengths if self.length_weighted else None
+        return group_advantages(rewards, normalize_by_std=self.normalize_by_std, weights=weights)
+
+    def _is_masked(self, rollout: Rollout, context: ScoringContext) -> bool:
+        if self.mask_truncated and rollout.finish_reason == "length":
+            return True
+        return self.rollout_filter is not None and self.rollout_filter(rollout, context.vocab_size)
+
+    def _with_loss_weights(self, rollouts: Sequence[Rollout], max_completion_tokens: int) -> list[Rollout]:
+        lengths = [rollout.num_sampled for rollout in rollouts]
+        capacity = self.batch_tokens or len(lengths) * max_completion_tokens
+        weights = token_weights(lengths, self.loss_normalization, BatchTotals(len(lengths), sum(lengths), capacity))
+        return [replace(rollout, loss_weight=weight) for rollout, weight in zip(rollouts, weights, strict=True)]
+
+
+def is_zero_variance(group: RolloutGroup) -> bool:
+    """Whether all task rewards of a scored group are equal, before any length penalty."""
+    return not has_signal([rollout.task_reward for rollout in group])

@@ -16,9 +16,9 @@ CWM = Algorithm(
     filter_zero_variance=True,
     batch_tokens=131_072,
     max_off_policy_steps=8,
-    length_reward=fading_penalty,
-    rejection=is_gibberish,
+    length_penalty=fading_penalty,
+    rollout_filter=is_gibberish,
 )
 """Distances from the length-weighted mean return, clip-higher, a loss divided by the most tokens that a batch holds,
-batches by tokens, and neither groups without signal nor stale trajectories nor gibberish; the length penalty fades out.
-Where the text leaves a number open the choice is ours: the clip (0.2 and 0.25), 131,072 tokens, eight updates."""
+batches by tokens, and no groups with equal rewards, stale rollouts or gibberish; the length penalty fades out.
+Numbers that the paper leaves open are our choice: the clip (0.2 and 0.25), 131,072 tokens, eight updates."""

@@ -12,8 +12,8 @@ DAPO = Algorithm(
     loss_normalization="token",
     filter_zero_variance=True,
     dynamic_sampling_rounds=3,
-    length_reward=soft_punishment,
+    length_penalty=soft_punishment,
 )
-"""Clip-higher (its section 3.1), new prompts in place of groups without signal (3.2), the mean over tokens (3.3), and
+"""Clip-higher (its section 3.1), new prompts for groups with equal rewards (3.2), the mean over tokens (3.3), and
 soft overlong punishment (3.4). The paper samples until the batch is full; our bound of three rounds keeps a step finite
-where nothing is learnt any more."""
+when every group has equal rewards."""

@@ -10,5 +10,5 @@ DR_GRPO = Algorithm(
     normalize_by_std=False,
     loss_normalization="constant",
 )
-"""Dividing by the standard deviation favours questions that are almost always or almost never answered, and dividing
-by an answer's length favours long wrong answers: neither is done."""
+"""Dividing by the standard deviation favours prompts that are almost always or almost never solved, and dividing by a
+completion's length favours long wrong completions: neither is done."""

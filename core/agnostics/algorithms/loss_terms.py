@@ -1,6 +1,6 @@
-"""What is maximised, token by token: importance ratios, their clip, the correction for the engine, the divergence.
+"""Terms of the loss for each token: importance ratios, clipping, truncated importance sampling, the KL estimate.
 
-Tensors hold one entry for each of the N tokens that the policy spoke, row by row: (N,) float32.
+Tensors hold one entry for each of the N tokens that the policy sampled, row by row: (N,) float32.
 """
 
 from __future__ import annotations
@@ -12,24 +12,24 @@ if TYPE_CHECKING:
     import torch
 
 
-def sequence_log_ratio(logprobs: torch.Tensor, old: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-    """log s_i = mean_t (logprobs - old) over the tokens of sequence i, for each of its tokens: (N,).
+def sequence_log_ratio(logprobs: torch.Tensor, old_logprobs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+    """log s_i = mean_t (logprobs - old_logprobs) over the tokens of sequence i, for each of its tokens: (N,).
 
-    Zheng et al. 2025 (GSPO, equation 7). `lengths` (B,) says how many of the N tokens belong to each sequence. For each
-    token on its own the log ratio is just `logprobs - old`.
+    Zheng et al. 2025 (GSPO, equation 7). `lengths` (B,) says how many of the N tokens belong to each sequence. The
+    token-level log ratio is `logprobs - old_logprobs`.
     """
     import torch
 
-    parts = torch.split(logprobs - old, lengths.tolist())
+    parts = torch.split(logprobs - old_logprobs, lengths.tolist())
     return torch.cat([part.mean().expand(len(part)) for part in parts])
 
 
 @dataclass(frozen=True, slots=True)
 class ClippedObjective:
-    """What `clipped_objective` found: `value` carries the gradient, `clipped` (bool) says where the clip took it."""
+    """The clipped objective: `value` carries the gradient, `is_clipped` (bool) marks tokens without one."""
 
     value: torch.Tensor
-    clipped: torch.Tensor
+    is_clipped: torch.Tensor
 
 
 def clipped_objective(
@@ -45,21 +45,21 @@ def clipped_objective(
     return ClippedObjective(free.minimum(bounded), (bounded < free).detach())
 
 
-def truncated_correction(old: torch.Tensor, engine: torch.Tensor, *, cap: float) -> torch.Tensor:
-    """min(exp(old - engine), cap): how much likelier a token was to the trainer than to the engine that sampled it.
+def tis_weights(old_logprobs: torch.Tensor, rollout_logprobs: torch.Tensor, *, cap: float) -> torch.Tensor:
+    """min(exp(old_logprobs - rollout_logprobs), cap): the ratio of the trainer's to the engine's probability.
 
     Truncated importance sampling (Yao et al. 2025, "Your efficient RL framework secretly brings you off-policy RL
-    training"). It weighs each token's objective where the ratio is against `old`, the trainer's log-probabilities
+    training"). It weights each token's objective if the importance ratio is against `old_logprobs`, the trainer's
     before its first update on the batch; the cap bounds the variance.
     """
-    return (old - engine).exp().clamp(max=cap)
+    return (old_logprobs - rollout_logprobs).exp().clamp(max=cap)
 
 
-def kl_estimate(logprobs: torch.Tensor, reference: torch.Tensor) -> torch.Tensor:
-    """exp(reference - logprobs) - (reference - logprobs) - 1, an estimate of KL(policy || reference) for each token.
+def kl_estimate(logprobs: torch.Tensor, reference_logprobs: torch.Tensor) -> torch.Tensor:
+    """exp(d) - d - 1 with d = reference_logprobs - logprobs: an estimate of KL(policy || reference) for each token.
 
     The estimator k3 (Schulman 2020), as GRPO has it (Shao et al. 2024, equation 4): never negative, and unbiased for
     tokens that the policy samples.
     """
-    distance = reference - logprobs
+    distance = reference_logprobs - logprobs
     return distance.exp() - distance - 1

@@ -1,1 +1,1 @@
-"""The watchers that Agnostics brings along, a file each."""
+"""Run callbacks: the interface, their dispatch, and the loggers that Agnostics brings along."""

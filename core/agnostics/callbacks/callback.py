@@ -1,49 +1,105 @@
-"""Watchers: where the figures of a run go besides the results database, as they come."""
+"""Run callbacks: the one interface through which everything that wants to know of a run is told."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Literal
 
-Log = Callable[[int, Mapping[str, float]], None]
-"""(step, figures by name) -> nothing. A step's figures come in one call, those of an evaluation after it in another."""
+from agnostics.profiling.spans import Span
+from agnostics.types.rollout import Phase, Rollout
+from agnostics.util.statistics import PassRate
+
+RunStatus = Literal["finished", "interrupted", "failed"]
+"""How a run ended."""
+
+
+def _no_description(_: str) -> str:
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
-class WatchedRun:
-    """What a watcher is told of a run. Names of figures begin with `train/` or `held_out/`."""
+class RunInfo:
+    """What a callback is told of a run when it starts."""
 
     id: str
-    folder: Path
-    """The run's folder. What a watcher writes goes into a folder of its own in it."""
-    config: Mapping[str, Any]
+    kind: Literal["train", "eval"]
+    folder: Path | None = None
+    """The run's folder, if it has one. A callback that writes files makes a folder of its own in it."""
+    steps: int = 0
+    """The number of the last training step."""
+    expected_rollouts: int | None = None
+    """How many rollouts an evaluation has still to verify, if that is known."""
+    config: Mapping[str, Any] = field(default_factory=dict)
     """Every setting, without passwords."""
-    history: Mapping[int, Mapping[str, float]]
-    """The figures of a resumed run by step, up to the one from which it goes on."""
-    meaning: Callable[[str], str]
-    """What a figure is, by its name; nothing where it has no description."""
+    history: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
+    """The metrics of a resumed run by step, with the names that `MetricsLogger.log` gets, up to where it resumes."""
+    describe_metric: Callable[[str], str] = _no_description
+    """The description of a metric by its name; empty for an unknown one."""
 
     @property
     def next_step(self) -> int:
-        """The first step of which nothing is known yet; 0 is the evaluation before training."""
+        """The first step without metrics; 0 is the evaluation before training."""
         return max(self.history, default=-1) + 1
 
 
-@runtime_checkable
-class Watcher(Protocol):
-    """Something that takes down the figures of runs, registered through `agn_watchers` and chosen by its name."""
+class RunCallback:
+    """Is told what happens in a run; override the methods you need.
 
-    @property
-    def name(self) -> str: ...
+    Registered through `agn_callbacks` and chosen by its `name` in the setting `loggers`. One object serves one run at
+    a time. What a registered callback raises is logged once, and it is told no more of that run, which goes on.
+    """
 
-    def require(self) -> None:
-        """Raise MissingRequirement where a package is missing; called before anything else is done."""
+    name: ClassVar[str] = ""
 
-    def watch(self, run: WatchedRun) -> AbstractContextManager[Log]:
-        """Take down what `run` does, until the block is left.
+    def check_requirements(self) -> None:
+        """Raise MissingRequirement if a package is missing; called before the run starts."""
 
-        What it raises costs the run nothing: it is told of once, and the watcher is asked no more.
-        """
+    def message(self, text: str) -> None:
+        """A remark on what is being done now."""
+
+    def run_started(self, run: RunInfo) -> None:
+        """A run starts or is resumed."""
+
+    def rollouts_finished(self, step: int, phase: Phase, rollouts: Sequence[Rollout]) -> None:
+        """Rollouts are verified and, in training, scored: all of a training step's at once, those of `agn eval` as
+        they are verified, on any thread but one at a time."""
+
+    def step_finished(self, step: int, metrics: Mapping[str, float], spans: Sequence[Span]) -> None:
+        """A training step is done; `spans` ended while it went on."""
+
+    def evaluation_finished(
+        self, step: int, phase: Phase, metrics: Mapping[str, float], pass_rate: PassRate | None
+    ) -> None:
+        """Held-out tasks were evaluated after `step`; `pass_rate` is None where no program was judged."""
+
+    def flush(self) -> None:
+        """Return when everything reported so far is safe; called before a checkpoint is written."""
+
+    def run_finished(self, status: RunStatus, summary: Mapping[str, Any]) -> None:
+        """The run has ended; `summary` holds its results, or the error. Every callback whose `run_started` was called
+        is told."""
+
+
+class MetricsLogger(RunCallback, ABC):
+    """A callback that only wants metrics, by names that begin with `train/` or `eval/`."""
+
+    @abstractmethod
+    def log(self, step: int, metrics: Mapping[str, float]) -> None:
+        """Take down the metrics of a step: those of training in one call, those of an evaluation in another."""
+
+    def step_finished(self, step: int, metrics: Mapping[str, float], spans: Sequence[Span]) -> None:  # noqa: ARG002
+        """See `RunCallback.step_finished`."""
+        self.log(step, {f"train/{name}": value for name, value in metrics.items()})
+
+    def evaluation_finished(
+        self,
+        step: int,
+        phase: Phase,  # noqa: ARG002
+        metrics: Mapping[str, float],
+        pass_rate: PassRate | None,  # noqa: ARG002
+    ) -> None:
+        """See `RunCallback.evaluation_finished`."""
+        self.log(step, {f"eval/{name}": value for name, value in metrics.items()})

@@ -1,89 +1,117 @@
-"""Watchers at work: each is told every figure, and one that fails is told no more."""
+"""Callback dispatch: one list of callbacks that is told everything of a run."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from agnostics.callbacks.callback import Log, WatchedRun, Watcher
-from agnostics.train.metrics import FIGURES
+from agnostics.callbacks.callback import RunCallback, RunInfo, RunStatus
+from agnostics.profiling.spans import Span
 from agnostics.types.errors import describe
-from agnostics.types.verification import Verdict
-
-EVALUATIONS = ("eval_before", "eval_during", "eval_after")
-"""The phases in which a training run tries held-out tasks."""
+from agnostics.types.rollout import Phase, Rollout
+from agnostics.util.statistics import PassRate
 
 _log = logging.getLogger(__name__)
 
 
-@contextmanager
-def watched(watchers: Sequence[Watcher], run: WatchedRun) -> Iterator[Log]:
-    """A function that gives every watcher the figures of a step, by the names that the store has for them."""
-    with ExitStack() as stack:
-        watches = [stack.enter_context(_Watch(watcher, run)) for watcher in watchers]
+class CallbackList(RunCallback):
+    """Passes everything on to each callback in turn. Errors propagate; see `Isolated` for callbacks of plugins."""
 
-        def log(step: int, figures: Mapping[str, float]) -> None:
-            named = shown(figures)
-            for watch in watches:
-                watch.log(step, named)
+    def __init__(self, callbacks: Sequence[RunCallback] = ()) -> None:
+        self._callbacks = list(callbacks)
+        self._started: list[RunCallback] = []
 
-        yield log
+    def message(self, text: str) -> None:
+        """See `RunCallback.message`."""
+        for callback in self._callbacks:
+            callback.message(text)
+
+    def run_started(self, run: RunInfo) -> None:
+        """See `RunCallback.run_started`."""
+        for callback in self._callbacks:
+            callback.run_started(run)
+            self._started.append(callback)
+
+    def rollouts_finished(self, step: int, phase: Phase, rollouts: Sequence[Rollout]) -> None:
+        """See `RunCallback.rollouts_finished`."""
+        for callback in self._callbacks:
+            callback.rollouts_finished(step, phase, rollouts)
+
+    def step_finished(self, step: int, metrics: Mapping[str, float], spans: Sequence[Span]) -> None:
+        """See `RunCallback.step_finished`."""
+        for callback in self._callbacks:
+            callback.step_finished(step, metrics, spans)
+
+    def evaluation_finished(
+        self, step: int, phase: Phase, metrics: Mapping[str, float], pass_rate: PassRate | None
+    ) -> None:
+        """See `RunCallback.evaluation_finished`."""
+        for callback in self._callbacks:
+            callback.evaluation_finished(step, phase, metrics, pass_rate)
+
+    def flush(self) -> None:
+        """See `RunCallback.flush`."""
+        for callback in self._callbacks:
+            callback.flush()
+
+    def run_finished(self, status: RunStatus, summary: Mapping[str, Any]) -> None:
+        """See `RunCallback.run_finished`; every callback is told, then the first error is raised."""
+        errors = list[Exception]()
+        for callback in reversed(self._started):
+            try:
+                callback.run_finished(status, summary)
+            except Exception as error:
+                errors.append(error)
+        self._started.clear()
+        if errors:
+            raise errors[0]
 
 
-def shown(figures: Mapping[str, float]) -> dict[str, float]:
-    """Figures by the names that watchers know them by: one for what all evaluations have, so that it makes a curve."""
-    return {_shown_name(name): value for name, value in figures.items()}
+class Isolated(RunCallback):
+    """A callback whose first error is logged; after it the callback is told no more, and the run goes on."""
 
-
-def _shown_name(name: str) -> str:
-    for phase in EVALUATIONS:
-        if name.startswith(f"{phase}_"):
-            return f"held_out/{name.removeprefix(f'{phase}_')}"
-    return f"train/{name}"
-
-
-def meaning(shown_name: str) -> str:
-    """What the figure is that watchers know as `shown_name`; nothing for one that is not among ours."""
-    group, _, name = shown_name.partition("/")
-    if group == "held_out":
-        return FIGURES.get(f"PHASE_{name}", "")
-    kind, _, verdict = name.partition("_")
-    return FIGURES.get(f"{kind}_VERDICT" if verdict in set(Verdict) else name, "")
-
-
-class _Watch:
-    """One watcher, open until the first thing that it raises."""
-
-    def __init__(self, watcher: Watcher, run: WatchedRun) -> None:
-        self._watcher, self._run = watcher, run
-        self._stack = ExitStack()
-        self._log: Log | None = None
+    def __init__(self, callback: RunCallback) -> None:
+        self._callback = callback
         self._failed = False
 
-    def log(self, step: int, figures: Mapping[str, float]) -> None:
-        """Pass the figures on."""
-        if self._log is not None:
-            try:
-                self._log(step, figures)
-            except Exception as error:
-                self._give_up(error)
+    def message(self, text: str) -> None:
+        """See `RunCallback.message`."""
+        self._guard(lambda: self._callback.message(text))
 
-    def __enter__(self) -> _Watch:
+    def run_started(self, run: RunInfo) -> None:
+        """See `RunCallback.run_started`."""
+        self._guard(lambda: self._callback.run_started(run))
+
+    def rollouts_finished(self, step: int, phase: Phase, rollouts: Sequence[Rollout]) -> None:
+        """See `RunCallback.rollouts_finished`."""
+        self._guard(lambda: self._callback.rollouts_finished(step, phase, rollouts))
+
+    def step_finished(self, step: int, metrics: Mapping[str, float], spans: Sequence[Span]) -> None:
+        """See `RunCallback.step_finished`."""
+        self._guard(lambda: self._callback.step_finished(step, metrics, spans))
+
+    def evaluation_finished(
+        self, step: int, phase: Phase, metrics: Mapping[str, float], pass_rate: PassRate | None
+    ) -> None:
+        """See `RunCallback.evaluation_finished`."""
+        self._guard(lambda: self._callback.evaluation_finished(step, phase, metrics, pass_rate))
+
+    def flush(self) -> None:
+        """See `RunCallback.flush`."""
+        self._guard(self._callback.flush)
+
+    def run_finished(self, status: RunStatus, summary: Mapping[str, Any]) -> None:
+        """See `RunCallback.run_finished`; a failed callback is told too, to release what it holds."""
+        was_failed, self._failed = self._failed, False
+        self._guard(lambda: self._callback.run_finished(status, summary), silent=was_failed)
+
+    def _guard(self, call: Callable[[], None], *, silent: bool = False) -> None:
+        if self._failed:
+            return
         try:
-            self._log = self._stack.enter_context(self._watcher.watch(self._run))
+            call()
         except Exception as error:
-            self._give_up(error)
-        return self
-
-    def __exit__(self, *exception: Any) -> None:
-        try:
-            self._stack.__exit__(*exception)
-        except Exception as error:
-            self._give_up(error)
-
-    def _give_up(self, error: Exception) -> None:
-        if not self._failed:
-            _log.warning("%s takes down no more of this run, which goes on: %s", self._watcher.name, describe(error))
-        self._log, self._failed = None, True
+            self._failed = True
+            if not silent:
+                _log.warning("%s logs no more of this run, which goes on: %s", self._callback.name, describe(error))

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from agnostics.cli.libraries import settle_libraries
-from agnostics.cli.output import json_option, stdout_kept, words
+from agnostics.cli.output import json_option, stdout_kept
+from agnostics.cli.progress import EvaluationProgress, progress_bar
 from agnostics.types.errors import MissingRequirement, UsageError
 
 if TYPE_CHECKING:
@@ -23,7 +20,6 @@ if TYPE_CHECKING:
     from agnostics.store import Store
 
 _POSITIVE = click.IntRange(min=1)
-_SECONDS_BETWEEN_LINES = 10.0
 
 
 @click.command("eval")
@@ -38,14 +34,14 @@ _SECONDS_BETWEEN_LINES = 10.0
 @click.option("--dataset", help="A data set's name, adapter:source, or a file.")
 @click.option("--split", help="The split of the data set.")
 @click.option("--tasks", type=_POSITIVE, help="How many tasks, drawn; all if not given.")
-@click.option("--samples", type=_POSITIVE, help="Answers to each task.  [default: 20]")
+@click.option("--samples", type=_POSITIVE, help="Completions of each task.  [default: 20]")
 @click.option("--temperature", type=float, help="The sampling temperature.  [default: 0.2]")
 @click.option("--language-prompt/--no-language-prompt", default=None, help="Begin prompts as training does.")
 @click.option("--vote/--no-vote", default=None, help="Also majority vote, short-3@k and best@k; runs every test.")
 @click.option("--k", "ks", default="1", show_default=True, help="The k of pass@k, as in 1,5,10.")
 @click.option("--compare", "compared_with", multiple=True, metavar="RUN", help="Compare with an earlier evaluation.")
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw pass@k with its intervals into a .png or .svg.")
-@click.option("--resume", metavar="RUN", help="Go on with an evaluation: its id, its beginning, or `last`.")
+@click.option("--resume", metavar="RUN", help="Resume an evaluation: its id, its beginning, or `last`.")
 @click.option("--sandbox", help="auto, docker, bubblewrap, process or ray://…")
 @click.option("--store", help="The results database, as a SQLAlchemy URL.")
 @json_option
@@ -62,8 +58,8 @@ def command(
 ) -> int:
     """Measure pass@k of models, with 95 % intervals, and compare them task by task.
 
-    CONFIG is a TOML file; without one the defaults are the paper's: 20 answers to each task at temperature 0.2, without
-    the language's prompt. What is verified is stored at once: an evaluation that ended early goes on with --resume.
+    CONFIG is a TOML file; without one the defaults are the paper's: 20 completions of each task at temperature 0.2,
+    without the language's prompt. Everything verified is stored at once: --resume continues an evaluation.
     """
     settle_libraries()
     from agnostics.cli.eval_report import show
@@ -104,7 +100,7 @@ def _refuse_beside_resume(
     given = [name for name, value in options.items() if value is not None and name not in {"sandbox", "store"}]
     if config or overrides or models or given:
         raise UsageError(
-            "--resume goes on with the evaluation's own settings; beside it may stand --k, --compare, --plot, "
+            "--resume uses the evaluation's own settings; it may be combined with --k, --compare, --plot, "
             "--sandbox, --store and --json"
         )
 
@@ -114,14 +110,14 @@ def _settings(
 ) -> list[EvaluationSettings]:
     """The settings for each model."""
     from agnostics.evaluate.settings import EvaluationSettings
-    from agnostics.train.config import load_settings
+    from agnostics.util.settings import load_settings
 
     named: list[dict[str, str]] = [{"model": model} for model in models] or [{}]
     return [load_settings(EvaluationSettings, config, overrides, {**options, **name}).resolved() for name in named]
 
 
 def _run(store: Store, name: str) -> str:
-    """The evaluation called `name`. Raises UsageError where that is none."""
+    """The evaluation `name`. Raises UsageError if it is none."""
     from agnostics.store.database import reading
     from agnostics.store.queries.evaluations import evaluation_config
     from agnostics.store.queries.runs import find_run
@@ -144,31 +140,31 @@ def _settings_of(store: Store, run: str, sandbox: str | None) -> EvaluationSetti
 
 
 def _check(settings: EvaluationSettings, ks: tuple[int, ...], plot: Path | None) -> None:
-    """Refuse what cannot be measured or drawn before anything is sampled."""
+    """Raise UsageError for settings that exclude each other, before anything is sampled."""
     if plot and plot.suffix not in {".png", ".svg"}:
         raise UsageError(f"--plot {plot}: name a file that ends in .png or .svg")
     if plot and not find_spec("matplotlib"):
         raise MissingRequirement("matplotlib is not installed; run: pip install 'agnostics[plot]'")
     if settings.endpoint and settings.completions:
-        raise UsageError("--endpoint and --completions exclude each other: answers are sampled, or they are there")
+        raise UsageError("--endpoint and --completions exclude each other: completions are sampled, or recorded")
     if settings.endpoint and "model" not in settings.model_fields_set:
-        raise UsageError("--endpoint needs --model: the name by which it knows the model")
-    if settings.written_tests and (settings.completions or not settings.vote):
-        raise UsageError("written_tests needs --vote, for best@k chooses by them, and a model that writes them")
+        raise UsageError("--endpoint needs --model: the endpoint's name of the model")
+    if settings.generated_tests and (settings.completions or not settings.vote):
+        raise UsageError("generated_tests needs --vote, because best@k chooses by them, and a model that writes them")
     if not settings.completions and max(ks) > settings.samples:
         raise UsageError(f"pass@{max(ks)} needs --samples {max(ks)} or more, not {settings.samples}")
 
 
 def _evaluated(store: Store, settings: EvaluationSettings, ks: tuple[int, ...], run: str | None) -> Evaluation:
-    """Evaluate one model, or go on with `run`."""
+    """Evaluate one model, or resume `run`."""
     from agnostics.plugins.manager import load_plugins
 
     key = os.environ.get(settings.key_from)
     try:
         from agnostics.evaluate.run import evaluate
 
-        with stdout_kept(), _watching() as reporter:
-            run = evaluate(settings, load_plugins(), store, reporter, key, run)
+        with stdout_kept(), progress_bar() as bar:
+            run = evaluate(settings, load_plugins(), store, EvaluationProgress(bar), key, run)
     except ModuleNotFoundError as error:
         raise MissingRequirement(f"{error.name} is not installed; run: pip install 'agnostics[train]'") from error
     return _report(store, run, ks, vote=settings.vote)
@@ -180,37 +176,3 @@ def _report(store: Store, run: str, ks: tuple[int, ...], *, vote: bool) -> Evalu
 
     with reading(store.engine) as connection:
         return evaluation_of(connection, run, ks, vote=vote)
-
-
-class _ConsoleReporter:
-    """Tells of an evaluation on stderr: a bar on a terminal, else a line now and then."""
-
-    def __init__(self, bar: Progress | None) -> None:
-        self._bar = bar
-        self._task: TaskID | None = None
-        self._told = time.monotonic()
-
-    def say(self, text: str) -> None:
-        """See `Reporter.say`."""
-        words.print(text, markup=False, soft_wrap=True)
-
-    def judged(self, accepted: int, programs: int, expected: int | None) -> None:
-        """See `Reporter.judged`."""
-        if self._bar is not None:
-            self._task = self._task or self._bar.add_task("verified", total=expected)
-            self._bar.update(self._task, completed=programs, description=f"accepted {accepted / programs:.2f}")
-        elif time.monotonic() >= self._told + _SECONDS_BETWEEN_LINES:
-            self._told = time.monotonic()
-            of = f" of {expected}" if expected else ""
-            words.print(f"{programs}{of} programs, {accepted / programs:.2f} accepted", markup=False)
-
-
-@contextmanager
-def _watching() -> Iterator[_ConsoleReporter]:
-    """A reporter, with its bar where stderr is a terminal."""
-    if not words.is_terminal:
-        yield _ConsoleReporter(None)
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=words, transient=True) as bar:
-        yield _ConsoleReporter(bar)

@@ -16,7 +16,7 @@ from agnostics.types.language import Language
 
 if TYPE_CHECKING:
     from agnostics.train.config import RunConfig
-    from agnostics.train.plan import Plan, Work
+    from agnostics.train.plan import RunPlan, WorkEstimate
 
 GIB = 1 << 30
 _HOLDS = {
@@ -47,7 +47,7 @@ class Report:
     """All that is told: the plan on `devices` devices, and what of it this machine decides."""
 
     config: RunConfig
-    plan: Plan
+    plan: RunPlan
     devices: int
     mode: str | None
     fetched: list[Fetched]
@@ -110,7 +110,7 @@ def _sandbox(config: RunConfig, language: Language) -> tuple[str | None, Agnosti
     return mode, None
 
 
-def _model(config: RunConfig, made: Plan) -> Iterator[Fetched]:
+def _model(config: RunConfig, made: RunPlan) -> Iterator[Fetched]:
     if made.folder:
         return
     if config.model == "starter":
@@ -147,7 +147,7 @@ def _as_dict(report: Report) -> dict[str, Any]:
         "memory": {**asdict(made.memory), "total": made.memory.total} if made.memory else None,
         "memory_by_stage_and_devices": _totals(made) if made.shape else None,
         "longest": made.longest,
-        "answers_at_once": made.answers_at_once,
+        "concurrent_sequences": made.concurrent_sequences,
         "work": asdict(made.work) if made.work else None,
         "fetched": [asdict(one) for one in report.fetched],
         "sandbox": report.mode,
@@ -174,7 +174,7 @@ def _print(report: Report) -> None:
         click.echo("\nWith twice as many GPUs as ranks the engine's part is on a GPU of its own.")
 
 
-def _totals(made: Plan) -> dict[int, dict[int, int]]:
+def _totals(made: RunPlan) -> dict[int, dict[int, int]]:
     """Bytes of each device, by ZeRO stage and number of devices."""
     return {
         stage: {devices: memory.total for devices, memory in by_devices.items() if memory}
@@ -190,8 +190,11 @@ def _rows(report: Report) -> Iterator[tuple[str, str]]:
         yield from _work_rows(made.work)
     else:
         yield "tasks", "cannot be told"
-    if made.answers_at_once is not None:
-        yield "answers at once", f"{made.answers_at_once} of the longest prompt and answer ({made.longest:,} tokens)"
+    if made.concurrent_sequences is not None:
+        yield (
+            "answers at once",
+            f"{made.concurrent_sequences} of the longest prompt and answer ({made.longest:,} tokens)",
+        )
     for one in report.fetched:
         yield f"to fetch: {one.what}", one.where + _size(one)
     if not report.fetched:
@@ -200,7 +203,7 @@ def _rows(report: Report) -> Iterator[tuple[str, str]]:
     yield from report.places.items()
 
 
-def _work_rows(work: Work) -> Iterator[tuple[str, str]]:
+def _work_rows(work: WorkEstimate) -> Iterator[tuple[str, str]]:
     left_out = "" if not work.left_out else f" ({work.left_out:,} left out: their prompts are too long)"
     yield "tasks", f"{work.tasks:,}{left_out}, {work.held_out:,} held out"
     yield "longest prompt", f"{work.longest_prompt:,} tokens" + (" allowed" if work.left_out is None else "")

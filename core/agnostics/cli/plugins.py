@@ -58,7 +58,7 @@ def _exercise(plugins: PluginManager) -> None:
     plugins.datasets()
     plugins.rewards()
     plugins.algorithms()
-    plugins.watchers()
+    plugins.callbacks()
     plugins.add_commands(click.Group())
 
 

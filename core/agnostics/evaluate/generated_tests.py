@@ -1,21 +1,22 @@
-"""Tests that the model itself writes to a task, and what each program does on them: what best@k chooses by.
+"""Generated tests: the model writes tests for a task, and best@k chooses programs by them.
 
-After section 7.2 of the CWM paper: many answers hold tests, and those that most of them agree on are kept.
+After section 7.2 of the CWM paper: many completions hold tests, and those that most of them agree on are kept.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
-from agnostics.evaluate.pipeline import Judging
 from agnostics.evaluate.selection import EXAMPLES
-from agnostics.evaluate.sources import Answered, Source, Wanted
+from agnostics.evaluate.sources import SampledRollouts
 from agnostics.store import Store
 from agnostics.store.database import reading
 from agnostics.store.queries.evaluations import unexamined_programs, written_tests
 from agnostics.types.language import Language
+from agnostics.types.rollout import Rollout
 from agnostics.types.task import Task, Test
 
 KEPT = 5
@@ -34,14 +35,14 @@ what it has to write
 ```
 
 The problem:"""
-"""What stands before a task's statement to ask for tests; the wording is ours, for the paper prints none."""
+"""The prompt before a task's statement that asks for tests; the wording is ours, because the paper prints none."""
 _LONGEST = 10_000
-"""Characters of a test's input or output: models that repeat themselves go on for ever."""
+"""The most characters of a test's input or output: models that repeat themselves never stop."""
 _FENCE = "```"
 
 
 def read_tests(answer: str) -> list[Test]:
-    """The tests in an answer to `REQUEST`: each block of input with the block of output that follows it."""
+    """The tests in a completion of `REQUEST`: each block of input with the block of output that follows it."""
     blocks = list(_blocks(answer.encode(errors="replace").decode()))
     return [
         Test(input=given, output=expected)
@@ -51,7 +52,7 @@ def read_tests(answer: str) -> list[Test]:
 
 
 def _blocks(answer: str) -> Iterator[tuple[str, str]]:
-    """The blocks of input and of output that are closed, each with its kind."""
+    """The closed blocks of input and of output, each with its kind."""
     kind, lines = "", list[str]()
     for line in answer.split("\n"):
         mark = line.strip()
@@ -65,10 +66,10 @@ def _blocks(answer: str) -> Iterator[tuple[str, str]]:
 
 
 def agreed(answers: Iterable[Sequence[Test]], shown: Sequence[Test]) -> tuple[Test, ...]:
-    """The tests that most answers hold, at most `KEPT`, with inputs that are not among those `shown`.
+    """The tests that most completions hold, at most `KEPT`, with inputs that are not among those `shown`.
 
-    White space aside. An answer counts once for a test, and an input has the output that most answers give it; between
-    equals, what was written first.
+    White space is ignored. A completion counts once for a test, and an input has the output that most completions give
+    it; between equals, the first.
     """
     votes = Counter[tuple[str, str]]()
     texts = dict[tuple[str, str], Test]()
@@ -90,50 +91,53 @@ def _words(text: str) -> str:
 
 
 def can_have(task: Task) -> bool:
-    """Whether tests can be written to `task`: where outputs are not compared, or tests are code, there is nothing."""
+    """Whether tests can be written for `task`: not if outputs are not compared, or its tests are code."""
     return task.prompt_format is None and task.compare.mode != "nothing"
 
 
-class Examination:
-    """Has a model write tests to the tasks of an evaluation, `answers` times to each, and runs its programs on them.
-
-    `judging` stores what comes of it.
+@dataclass(slots=True)
+class TestGeneration:
+    """Has a model write tests for the tasks of an evaluation, in `samples` completions for each, and verifies the
+    evaluation's programs on them.
     """
 
-    def __init__(self, store: Store, run: str, judging: Judging, answers: int) -> None:
-        self._store, self._run, self._judging, self._answers = store, run, judging, answers
-        self._examined = 0
+    __test__ = False  # not a pytest class
 
-    def hold(self, tasks: Iterable[Task], source: Source, language: Language) -> int:
-        """Examine the programs that were written to `tasks`; returns to how many of these there are tests.
+    store: Store
+    run: str
+    source: SampledRollouts
+    samples: int
+    tested: int = 0
+    """The number of tasks that tests were written for."""
 
-        What an earlier session has stored is not asked again.
-        """
-        with reading(self._store.engine) as connection:
-            examined = written_tests(connection, self._run)
-        answers = defaultdict[str, list[list[Test]]](list)
-        asking = language.model_copy(update={"prompt": REQUEST})
-        for answered in source(self._wanted(tasks, examined), asking):
-            task = answered.task
-            answers[task.id].append(read_tests(answered.text))
-            if len(answers[task.id]) == self._answers:
-                self._examine(task, agreed(answers.pop(task.id), task.tests[:EXAMPLES]))
-        return self._examined
+    def run_on(self, tasks: Iterable[Task], language: Language) -> Iterator[Rollout]:
+        """The verified rollouts, once more, on the tests that were written. Tests stored earlier are used again."""
+        return self.source.collector.verifier.stream(self._programs(tasks, language), stop_on_failure=False)
 
-    def _wanted(self, tasks: Iterable[Task], examined: Mapping[str, tuple[Test, ...]]) -> Iterator[Wanted]:
+    def _programs(self, tasks: Iterable[Task], language: Language) -> Iterator[tuple[Rollout, str | None]]:
+        """Every program of the evaluation, with a rollout of its task whose tests are the written ones."""
+        with reading(self.store.engine) as connection:
+            stored = written_tests(connection, self.run)
+        missing = list[Task]()
         for task in tasks:
-            if task.id in examined:
-                self._examine(task, examined[task.id])
+            if task.id in stored:
+                yield from self._with_tests(task, stored[task.id])
             elif can_have(task):
-                yield task, range(self._answers)
+                missing.append(task)
+        by_task = defaultdict[str, list[list[Test]]](list)
+        wanted = ((task, range(self.samples)) for task in missing)
+        for rollout in self.source.sampled(wanted, language.model_copy(update={"prompt": REQUEST})):
+            task = rollout.task
+            by_task[task.id].append(read_tests(rollout.text))
+            if len(by_task[task.id]) == self.samples:
+                yield from self._with_tests(task, agreed(by_task.pop(task.id), task.tests[:EXAMPLES]))
 
-    def _examine(self, task: Task, tests: tuple[Test, ...]) -> None:
-        """Run every program that was written to `task` on `tests`, each text once."""
+    def _with_tests(self, task: Task, tests: tuple[Test, ...]) -> Iterator[tuple[Rollout, str | None]]:
+        """The programs that were written for `task`, each text once."""
         if not tests:
             return
-        self._examined += 1
-        with reading(self._store.engine) as connection:
-            programs = unexamined_programs(connection, self._run, task.id)
+        self.tested += 1
+        with reading(self.store.engine) as connection:
+            programs = unexamined_programs(connection, self.run, task.id)
         for sample, program in programs:
-            answered = Answered(task.model_copy(update={"tests": tests}), sample, program, 0, "stop")
-            self._judging.judge(answered, program)
+            yield Rollout(task=task.model_copy(update={"tests": tests}), sample=sample, text=program), program

@@ -1,4 +1,4 @@
-"""Completions that were sampled elsewhere: one JSON object a line, `{"task", "completion"}`."""
+"""Recorded completions, which were sampled elsewhere: one JSON object a line, `{"task", "completion"}`."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ from typing import Annotated
 
 from pydantic import Field, ValidationError
 
-from agnostics.evaluate.sources import Answered, Wanted
 from agnostics.types.errors import UsageError, unknown
-from agnostics.types.language import Language
+from agnostics.types.rollout import Rollout
 from agnostics.types.task import Frozen, Task
 
 
-class Recorded(Frozen):
-    """One line. `sample` counts the answers to a task from 0, by default in the order of the lines.
+class RecordedCompletion(Frozen):
+    """One line. `sample` counts the completions of a task from 0, by default in the order of the lines.
 
-    `tokens` is the answer's length, by default in characters: it decides which answers are the shortest.
+    `tokens` is the completion's length, by default in characters: it decides which completions are the shortest.
     """
 
     task: str
@@ -27,51 +26,39 @@ class Recorded(Frozen):
     tokens: Annotated[int | None, Field(ge=0)] = None
 
 
-class RecordedSource:
-    """Reads answers from the file `path` line by line; keeps the tasks, and which answers there were.
+def recorded_rollouts(path: Path, tasks: Iterable[Task], done: Mapping[str, frozenset[int]]) -> Iterator[Rollout]:
+    """The rollouts in the file `path`, not verified, line by line; those that are `done`, by task, are skipped.
 
-    Those that are `done`, by task, are passed over. Raises UsageError, with the line, for one that is malformed, of an
-    unknown task, or there twice.
+    Raises UsageError, with the line, for one that is malformed, of an unknown task, or there twice.
     """
-
-    def __init__(self, path: Path, done: Mapping[str, frozenset[int]]) -> None:
-        self._path, self._done = path, done
-        if not path.is_file():
-            raise UsageError(f"{path}: no such file")
-
-    def __call__(self, wanted: Iterable[Wanted], _language: Language) -> Iterator[Answered]:
-        """See `Source`: all answers in the file, whatever their number and however they were asked."""
-        tasks = {task.id: task for task, _ in wanted}
-        lines, seen = Counter[str](), set[tuple[str, int]]()
-        for where, line in self._lines():
-            recorded = _parse(line, where)
-            if recorded.task not in tasks:
-                raise UsageError(f"{where}: {unknown('task', recorded.task, tasks)}")
-            sample = lines[recorded.task] if recorded.sample is None else recorded.sample
-            lines[recorded.task] += 1
-            if (recorded.task, sample) in seen:
-                raise UsageError(f"{where}: a second sample {sample} of the task {recorded.task!r}")
-            seen.add((recorded.task, sample))
-            if sample not in self._done.get(recorded.task, ()):
-                yield _answered(tasks[recorded.task], sample, recorded)
-
-    def _lines(self) -> Iterator[tuple[str, bytes]]:
-        try:
-            with self._path.open("rb") as file:
-                yield from ((f"{self._path}:{number}", line) for number, line in enumerate(file, 1) if line.strip())
-        except OSError as error:
-            raise UsageError(f"{self._path}: {error.strerror}") from error
+    by_id = {task.id: task for task in tasks}
+    counts, seen = Counter[str](), set[tuple[str, int]]()
+    for where, line in _lines(path):
+        recorded = _parse(line, where)
+        if recorded.task not in by_id:
+            raise UsageError(f"{where}: {unknown('task', recorded.task, by_id)}")
+        sample = counts[recorded.task] if recorded.sample is None else recorded.sample
+        counts[recorded.task] += 1
+        if (recorded.task, sample) in seen:
+            raise UsageError(f"{where}: a second sample {sample} of the task {recorded.task!r}")
+        seen.add((recorded.task, sample))
+        if sample not in done.get(recorded.task, ()):
+            tokens = len(recorded.completion) if recorded.tokens is None else recorded.tokens
+            yield Rollout(task=by_id[recorded.task], sample=sample, text=recorded.completion, num_tokens=tokens)
 
 
-def _parse(line: bytes, where: str) -> Recorded:
+def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
     try:
-        return Recorded.model_validate_json(line)
+        with path.open("rb") as file:
+            yield from ((f"{path}:{number}", line) for number, line in enumerate(file, 1) if line.strip())
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from error
+
+
+def _parse(line: bytes, where: str) -> RecordedCompletion:
+    try:
+        return RecordedCompletion.model_validate_json(line)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
         raise UsageError(f"{where}: {place + ': ' if place else ''}{first['msg']}") from error
-
-
-def _answered(task: Task, sample: int, recorded: Recorded) -> Answered:
-    tokens = len(recorded.completion) if recorded.tokens is None else recorded.tokens
-    return Answered(task, sample, recorded.completion, tokens, "stop")

@@ -1,119 +1,137 @@
-"""Where answers come from: an engine, an endpoint, or a file. Each takes tasks as they come and keeps only a few."""
+"""The source of an evaluation's rollouts: an engine, an endpoint, or a file of recorded completions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import count, islice
+from pathlib import Path
 from typing import Any
 
-from agnostics.inference.engine import Answer, Engine, FinishReason, Prompt, Sampling, seed_for
-from agnostics.inference.openai_client import Endpoint, Reply
-from agnostics.rollout.task_sampler import Question, ask
+from agnostics.evaluate.recorded_source import recorded_rollouts
+from agnostics.evaluate.settings import EvaluationSettings
+from agnostics.inference.engine import EngineSettings, SamplingParams, open_engine, seed_for
+from agnostics.inference.openai_client import Endpoint
+from agnostics.models.loading import load_tokenizer, stop_ids
+from agnostics.models.resolve import completion_room, resolve_model
+from agnostics.plugins.manager import PluginManager
+from agnostics.profiling.spans import SpanRecorder
+from agnostics.rollout.collector import RolloutCollector
+from agnostics.rollout.engine_loop import EngineLoop
+from agnostics.rollout.prompts import RenderedPrompt, render_prompt
+from agnostics.rollout.sources import CompletionSource, EndpointSource, EngineSource, SampleRequest
+from agnostics.rollout.verification import RolloutVerifier
+from agnostics.types.errors import UsageError
 from agnostics.types.language import Language
+from agnostics.types.rollout import Rollout
 from agnostics.types.task import Task
+from agnostics.verify import Verifier
 
 Wanted = tuple[Task, Sequence[int]]
-"""A task, and the numbers of the answers to it that are wanted."""
+"""A task, and the numbers of its samples that are wanted."""
+Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
-    """One answer to a task, its length in tokens, and whether it ended by itself."""
+class SampledRollouts:
+    """Samples rollouts in the words of a language, and has their programs verified in it."""
 
-    task: Task
-    sample: int
-    text: str
-    tokens: int
-    finish_reason: FinishReason
+    settings: EvaluationSettings
+    collector: RolloutCollector
+    render: Callable[[Language, Task], RenderedPrompt | None]
+    """The prompt of a task; None if it is too long."""
 
+    def verified(self, wanted: Iterable[Wanted], language: Language) -> Iterator[Rollout]:
+        """The verified rollouts, in any order."""
+        requests = self._requests(wanted, language)
+        return self.collector.stream(requests, self._params, stop_on_failure=not self.settings.vote)
 
-Source = Callable[[Iterable[Wanted], Language], Iterator[Answered]]
-"""Answers what is wanted, asked in the words of a language, in any order."""
+    def sampled(self, wanted: Iterable[Wanted], language: Language) -> Iterator[Rollout]:
+        """The rollouts without verification, in any order."""
+        return self.collector.stream(self._requests(wanted, language), self._params, verify=False)
 
-
-@dataclass(frozen=True)
-class EngineSource:
-    """Samples with an engine that has nothing else to do.
-
-    Tasks with prompts of more than `longest` tokens are left out, and `left_out` is told of each.
-    """
-
-    engine: Engine
-    tokenizer: Any
-    sampling: Sampling
-    seed: int
-    longest: int
-    waiting: int
-    """How many answers are asked for at a time: what runs, and what is to run next."""
-    left_out: Callable[[Task], None]
-
-    def __call__(self, wanted: Iterable[Wanted], language: Language) -> Iterator[Answered]:
-        """See `Source`."""
-        prompts, keys, asked = self._prompts(wanted, language), count(), dict[int, tuple[Task, int]]()
-        while True:
-            for task, sample, prompt in islice(prompts, self.waiting - len(asked)):
-                key = next(keys)
-                asked[key] = (task, sample)
-                self.engine.add(key, prompt, self._sampling_of(task))
-            if not asked:
-                return
-            for key, answer in self.engine.advance():
-                yield self._answered(*asked.pop(key), answer)
-
-    def _sampling_of(self, task: Task) -> Sampling:
-        return replace(self.sampling, stop=task.prompt_format.ends) if task.prompt_format else self.sampling
-
-    def _prompts(self, wanted: Iterable[Wanted], language: Language) -> Iterator[tuple[Task, int, Prompt]]:
-        for question, samples in self._questions(wanted, language):
-            for sample in samples:
-                # The seeds with which training measures held-out tasks: the same answers at the same temperature.
-                seed = seed_for(f"{self.seed}/evaluation", question.task.id, sample)
-                yield question.task, sample, Prompt(question.prompt, seed)
-
-    def _questions(self, wanted: Iterable[Wanted], language: Language) -> Iterator[tuple[Question, Sequence[int]]]:
+    def _requests(self, wanted: Iterable[Wanted], language: Language) -> Iterator[SampleRequest]:
         for task, samples in wanted:
-            question = ask(self.tokenizer, language, task)
-            if len(question.prompt) <= self.longest:
-                yield question, samples
-            else:
-                self.left_out(task)
+            if prompt := self.render(language, task):
+                for sample in samples:
+                    # The seeds of the trainer's evaluation: the same completions at the same temperature.
+                    seed = seed_for(f"{self.settings.seed}/evaluation", task.id, sample)
+                    yield SampleRequest(prompt, sample, seed)
 
-    def _answered(self, task: Task, sample: int, answer: Answer) -> Answered:
-        text = self.tokenizer.decode(answer.token_ids, skip_special_tokens=True)
-        return Answered(task, sample, text, len(answer.token_ids), answer.finish_reason)
-
-
-@dataclass(frozen=True)
-class EndpointSource:
-    """Samples behind an endpoint, `requests` at a time. Who leaves it early waits for the requests under way."""
-
-    endpoint: Endpoint
-    sampling: Sampling
-    requests: int
-
-    def __call__(self, wanted: Iterable[Wanted], language: Language) -> Iterator[Answered]:
-        """See `Source`."""
-        each = ((task, sample) for task, samples in wanted for sample in samples)
-        with ThreadPoolExecutor(self.requests) as pool:
-            asked = dict[Future[Reply], tuple[Task, int]]()
-            while True:
-                more = islice(each, self.requests - len(asked))
-                asked |= {pool.submit(self._ask, task, language): (task, sample) for task, sample in more}
-                if not asked:
-                    return
-                for done in wait(asked, return_when=FIRST_COMPLETED).done:
-                    yield _replied(*asked.pop(done), done.result())
-
-    def _ask(self, task: Task, language: Language) -> Reply:
-        tokens, temperature = self.sampling.max_completion_tokens, self.sampling.temperature
-        if task.prompt_format and task.prompt_format.stop is not None:
-            stop = task.prompt_format.ends
-            return self.endpoint.complete(task.statement, stop=stop, max_tokens=tokens, temperature=temperature)
-        message = {"role": "user", "content": language.prompt_for(task)}
-        return self.endpoint.chat([message], max_tokens=tokens, temperature=temperature)
+    def _params(self, task: Task) -> SamplingParams:
+        params = SamplingParams(self.settings.temperature, self.settings.max_completion_tokens)
+        return replace(params, stop=task.prompt_format.ends) if task.prompt_format else params
 
 
-def _replied(task: Task, sample: int, reply: Reply) -> Answered:
-    return Answered(task, sample, reply.text, reply.completion_tokens, "stop" if reply.whole else "length")
+@dataclass(frozen=True, slots=True)
+class RecordedRollouts:
+    """Verifies recorded completions, all of them, however they were sampled."""
+
+    settings: EvaluationSettings
+    verifier: RolloutVerifier
+    done: Mapping[str, frozenset[int]]
+
+    def verified(self, wanted: Iterable[Wanted], language: Language) -> Iterator[Rollout]:
+        """The verified rollouts, in any order."""
+        recorded = recorded_rollouts(Path(str(self.settings.completions)), (task for task, _ in wanted), self.done)
+        programs = ((rollout, language.program_for(rollout.task, rollout.text)) for rollout in recorded)
+        return self.verifier.stream(programs, stop_on_failure=not self.settings.vote)
+
+
+@contextmanager
+def open_source(
+    settings: EvaluationSettings,
+    plugins: PluginManager,
+    language: Language,
+    verifier: Verifier,
+    key: str | None,
+    done: Mapping[str, frozenset[int]],
+    say: Say,
+) -> Iterator[SampledRollouts | RecordedRollouts]:
+    """The source that the settings name. `key` is the endpoint's; `done` are the samples that are stored already."""
+    rollout_verifier = RolloutVerifier(language, verifier)
+    if settings.completions:
+        if not Path(settings.completions).is_file():
+            raise UsageError(f"{settings.completions}: no such file")
+        yield RecordedRollouts(settings, rollout_verifier, done)
+    elif settings.endpoint:
+        with (
+            Endpoint(settings.endpoint, settings.model, key) as endpoint,
+            EndpointSource(endpoint, settings.max_concurrency) as source,
+        ):
+            collector = RolloutCollector(source, rollout_verifier)
+            yield SampledRollouts(settings, collector, lambda words, task: RenderedPrompt(task, words.prompt_for(task)))
+    else:
+        with _open_engine_source(settings, plugins, say) as (source, render):
+            yield SampledRollouts(settings, RolloutCollector(source, rollout_verifier), render)
+
+
+@contextmanager
+def _open_engine_source(
+    settings: EvaluationSettings, plugins: PluginManager, say: Say
+) -> Iterator[tuple[CompletionSource, Callable[[Language, Task], RenderedPrompt | None]]]:
+    """An engine with the model of the settings, and the rendering of prompts for it."""
+    folder = resolve_model(settings.model, plugins, settings.language, sandbox=settings.sandbox, say=say)
+    tokenizer = load_tokenizer(folder)
+    longest = min(settings.max_prompt_tokens, completion_room(folder, settings.max_completion_tokens))
+    engine_settings = EngineSettings(
+        folder=folder,
+        stop_ids=stop_ids(folder, tokenizer),
+        max_length=longest + settings.max_completion_tokens,
+        max_num_seqs=settings.max_num_seqs,
+        dtype=settings.dtype,
+        kv_cache_gib=settings.kv_cache_gib,
+        detokenize=True,
+    )
+    say(f"loading {folder} into {settings.engine}")
+    with open_engine(settings.engine, engine_settings) as engine, EngineLoop(engine, SpanRecorder()) as loop:
+        source = EngineSource(loop, tokenizer, max_in_flight=2 * settings.max_num_seqs)
+        yield source, lambda language, task: _render(tokenizer, language, task, longest, say)
+
+
+def _render(tokenizer: Any, language: Language, task: Task, longest: int, say: Say) -> RenderedPrompt | None:
+    prompt = render_prompt(tokenizer, language, task)
+    if len(prompt.token_ids) <= longest:
+        return prompt
+    say(f"task {task.id} is left out: more than {longest} tokens")
+    return None

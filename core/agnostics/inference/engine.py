@@ -1,4 +1,4 @@
-"""What a rollout engine does: sample answers token by token, say how likely each token was, take new weights."""
+"""The inference engine: samples completions token by token, gives their log-probabilities, takes new weights."""
 
 from __future__ import annotations
 
@@ -8,70 +8,63 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, Self
 
-from agnostics.types.rollout import Segment, Trajectory
+from agnostics.types.rollout import FinishReason, Segment
 
 if TYPE_CHECKING:
     import torch
 
-FinishReason = Literal["stop", "length"]
-
 
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
-    """What an engine needs to know when it starts. `stop_ids` end an answer and belong to it."""
+    """The settings of an engine that loads one model. `stop_ids` end a completion and belong to it."""
 
     folder: Path
     stop_ids: tuple[int, ...]
     max_length: int
-    """Tokens of a prompt and its answer together."""
+    """Tokens of a prompt and its completion together."""
     max_num_seqs: int
-    """Answers that are sampled at the same time."""
+    """Completions sampled at the same time."""
     dtype: Literal["float32", "bfloat16"] = "float32"
     kv_cache_gib: int = 1
     """Memory for vLLM's keys and values, in GiB."""
-    reads: bool = False
-    """Whether it reads what it samples, with the tokenizer in the folder: `Sampling.stop` needs that."""
+    detokenize: bool = False
+    """Decode what is sampled, with the tokenizer in the folder: needed for `SamplingParams.stop`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
-    """One answer that is asked for: a prompt's token ids, and the seed that decides the answer's tokens."""
+class CompletionRequest:
+    """A request for one completion: the prompt's token ids, and the seed that decides the completion's tokens."""
 
-    token_ids: tuple[int, ...]
+    prompt_ids: tuple[int, ...]
     seed: int
 
 
 @dataclass(frozen=True, slots=True)
-class Sampling:
-    """How answers are sampled. There is no top-p or top-k: they would bias the importance ratio."""
+class SamplingParams:
+    """How completions are sampled. There is no top-p or top-k: they would bias the importance ratio."""
 
     temperature: float
     max_completion_tokens: int
     stop: tuple[str, ...] = ()
-    """An answer ends with the token that completes one of these texts."""
+    """A completion ends with the token that completes one of these texts."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What was sampled, one entry of every field for each token, the stop token too: (N,).
+class Completion:
+    """What an engine sampled, one entry of every field for each token, the stop token included: (N,).
 
-    `logprobs` are at the sampling temperature, and `versions` say how many updates the weights had had.
+    `logprobs` are at the sampling temperature; `policy_versions` are the numbers of updates of the weights in use.
     """
 
     token_ids: tuple[int, ...]
     logprobs: tuple[float, ...]
     finish_reason: FinishReason
-    versions: tuple[int, ...]
+    policy_versions: tuple[int, ...]
 
     @property
-    def version(self) -> int:
-        """How many updates the weights had had when the last token was sampled."""
-        return self.versions[-1] if self.versions else 0
-
-    def after(self, prompt: Prompt) -> Trajectory:
-        """The trajectory of this answer to `prompt`."""
-        mask = (1,) * len(self.token_ids)
-        return Trajectory(prompt.token_ids, (Segment(self.token_ids, mask, self.logprobs, self.versions),))
+    def segment(self) -> Segment:
+        """The completion as a segment of a rollout."""
+        return Segment.sampled(self.token_ids, self.logprobs, self.policy_versions)
 
 
 class Engine(Protocol):
@@ -79,29 +72,29 @@ class Engine(Protocol):
 
     @property
     def version(self) -> int:
-        """How many updates the weights in use have had."""
+        """The number of updates of the weights in use."""
 
     @property
-    def busy(self) -> bool:
-        """Whether anything that was asked for is not answered yet."""
+    def has_unfinished_requests(self) -> bool:
+        """Whether a request is not finished yet."""
 
-    def add(self, key: int, prompt: Prompt, sampling: Sampling) -> None:
-        """Ask for an answer; `key` names it, and is not in use."""
+    def add_request(self, request_id: int, request: CompletionRequest, params: SamplingParams) -> None:
+        """Queue a request; `request_id` is not in use."""
 
-    def advance(self) -> list[tuple[int, Answer]]:
-        """Sample the next token of whatever is running; the answers that end with it, by their keys."""
+    def step(self) -> list[tuple[int, Completion]]:
+        """Sample the next token of every running sequence; the completions that finish with it, by request id."""
 
-    def drop(self) -> None:
-        """Forget all that was asked for and is not answered."""
+    def abort_all(self) -> None:
+        """Drop every unfinished request."""
 
     def load_weights(self, weights: Iterable[tuple[str, torch.Tensor]], version: int) -> None:
-        """Replace all weights, by their names in the model's folder; what was cached of the old ones is forgotten.
+        """Replace all weights, by their names in the model's folder; KV and prefix caches are invalidated.
 
-        Answers in the middle go on with the new ones.
+        Running sequences continue with the new weights.
         """
 
-    def use_threads(self, count: int) -> None:
-        """Go on with `count` of a processor's threads; whoever samples calls it, from the thread that samples."""
+    def set_num_threads(self, count: int) -> None:
+        """Compute on `count` CPU threads from now on; called on the thread that samples."""
 
     def __enter__(self) -> Self: ...
 
@@ -109,32 +102,30 @@ class Engine(Protocol):
 
 
 def generate(
-    engine: Engine, prompts: Sequence[Prompt], sampling: Sampling
-) -> Generator[tuple[int, Answer], None, None]:
-    """Answer every prompt with an engine that has nothing else to do; yields (index, answer) as they end."""
-    for index, prompt in enumerate(prompts):
-        engine.add(index, prompt, sampling)
+    engine: Engine, requests: Sequence[CompletionRequest], params: SamplingParams
+) -> Generator[tuple[int, Completion], None, None]:
+    """Complete every request with an idle engine; yields (index, completion) as they finish."""
+    for index, request in enumerate(requests):
+        engine.add_request(index, request, params)
     try:
-        while engine.busy:
-            yield from engine.advance()
+        while engine.has_unfinished_requests:
+            yield from engine.step()
     finally:
-        engine.drop()
+        engine.abort_all()
 
 
 def seed_for(*parts: int | str) -> int:
-    """A seed of 63 bits for one sample, from what it belongs to: run seed, phase, step, task, sample."""
+    """A seed of 63 bits for one completion, derived from what it belongs to: run seed, phase, step, task, sample."""
     digest = hashlib.blake2b("/".join(map(str, parts)).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") >> 1
 
 
-def open_engine(
-    name: Literal["vllm", "transformers"], settings: EngineSettings, *, separate_process: bool = False
-) -> Engine:
-    """The engine called `name`, with the model of `settings.folder` loaded; vLLM may be in a process of its own."""
+def open_engine(name: str, settings: EngineSettings, *, separate_process: bool = False) -> Engine:
+    """The engine `name` ("vllm", "transformers") with its model loaded; vLLM may run in a process of its own."""
     if separate_process:
-        from agnostics.inference.remote.client import EngineProcess
+        from agnostics.inference.remote.client import RemoteEngine
 
-        return EngineProcess(settings)
+        return RemoteEngine(settings)
     if name == "vllm":
         from agnostics.inference.vllm import VllmEngine
 

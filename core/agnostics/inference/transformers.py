@@ -1,4 +1,4 @@
-"""The transformers engine: plain batched sampling with a cache of keys and values; slow, small, and everywhere."""
+"""The transformers engine: batched sampling with a KV cache; slow, small, and available everywhere."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-from agnostics.inference.engine import Answer, EngineSettings, FinishReason, Prompt, Sampling
+from agnostics.inference.engine import Completion, CompletionRequest, EngineSettings, SamplingParams
+from agnostics.types.rollout import FinishReason
 
 if TYPE_CHECKING:
     import torch
 
 
 class TransformersEngine:
-    """A transformers model loaded for sampling: `max_num_seqs` answers side by side, then the next."""
+    """A transformers model that samples `max_num_seqs` completions side by side, then the next."""
 
     def __init__(self, settings: EngineSettings) -> None:
         import torch
@@ -22,48 +23,48 @@ class TransformersEngine:
         self._device = "cuda" if torch.cuda.is_available() else "cpu"
         model: Any = AutoModelForCausalLM.from_pretrained(settings.folder, dtype=getattr(torch, settings.dtype))
         self._model = model.to(self._device).eval().requires_grad_(False)
-        self._tokenizer: Any = AutoTokenizer.from_pretrained(settings.folder) if settings.reads else None
+        self._tokenizer: Any = AutoTokenizer.from_pretrained(settings.folder) if settings.detokenize else None
         self._settings = settings
-        self._waiting: deque[tuple[int, Prompt, Sampling]] = deque()
+        self._waiting: deque[tuple[int, CompletionRequest, SamplingParams]] = deque()
         self._batch: _Batch | None = None
         self.version = 0
 
     @property
-    def busy(self) -> bool:
-        """See `Engine.busy`."""
+    def has_unfinished_requests(self) -> bool:
+        """See `Engine.has_unfinished_requests`."""
         return bool(self._batch or self._waiting)
 
-    def add(self, key: int, prompt: Prompt, sampling: Sampling) -> None:
-        """See `Engine.add`."""
-        self._waiting.append((key, prompt, sampling))
+    def add_request(self, request_id: int, request: CompletionRequest, params: SamplingParams) -> None:
+        """See `Engine.add_request`."""
+        self._waiting.append((request_id, request, params))
 
-    def advance(self) -> list[tuple[int, Answer]]:
-        """See `Engine.advance`."""
+    def step(self) -> list[tuple[int, Completion]]:
+        """See `Engine.step`."""
         self._batch = self._batch or self._next_batch()
         if self._batch is None:
             return []
-        ended = self._batch.advance(self._has_ended, self.version)
-        if self._batch.over:
+        finished = self._batch.step(self._is_finished, self.version)
+        if self._batch.is_done:
             self._batch = None
-        return ended
+        return finished
 
-    def drop(self) -> None:
-        """See `Engine.drop`."""
+    def abort_all(self) -> None:
+        """See `Engine.abort_all`."""
         self._waiting.clear()
         self._batch = None
 
     def load_weights(self, weights: Iterable[tuple[str, torch.Tensor]], version: int) -> None:
         """See `Engine.load_weights`."""
-        own = dict(self._model.named_parameters())
+        parameters = dict(self._model.named_parameters())
         for name, weight in weights:
-            if name in own:  # a tied head is its embedding and has no name of its own here
-                own[name].copy_(weight)
+            if name in parameters:  # a tied head is its embedding and has no name of its own here
+                parameters[name].copy_(weight)
         self.version = version
         if self._batch:
-            self._batch.read_again()
+            self._batch.invalidate_cache()
 
-    def use_threads(self, count: int) -> None:
-        """See `Engine.use_threads`."""
+    def set_num_threads(self, count: int) -> None:
+        """See `Engine.set_num_threads`."""
         import torch
 
         torch.set_num_threads(count)
@@ -74,88 +75,90 @@ class TransformersEngine:
     def __exit__(self, *exception: object) -> None:
         del self._model
 
-    def _has_ended(self, token_ids: Sequence[int], stop: Sequence[str]) -> bool:
-        """Whether the last token is one that ends an answer, or completes one of the texts `stop`."""
+    def _is_finished(self, token_ids: Sequence[int], stop: Sequence[str]) -> bool:
+        """Whether the last token is a stop token, or completes one of the texts `stop`."""
         if token_ids[-1] in self._settings.stop_ids or not stop:
             return token_ids[-1] in self._settings.stop_ids
-        reach = 1 + max(len(text.encode()) for text in stop)  # no token holds less than a byte, but for the first
+        reach = 1 + max(len(text.encode()) for text in stop)  # no token but the first holds less than a byte
         text = self._tokenizer.decode(token_ids[-reach:], skip_special_tokens=True)
         return any(end in text for end in stop)
 
     def _next_batch(self) -> _Batch | None:
-        """What has waited longest, as far as it is sampled in one way."""
-        chosen: list[tuple[int, Prompt]] = []
-        sampling = self._waiting[0][2] if self._waiting else None
-        while self._waiting and self._waiting[0][2] == sampling and len(chosen) < self._settings.max_num_seqs:
-            key, prompt, _ = self._waiting.popleft()
-            chosen.append((key, prompt))
-        return _Batch(self._model, self._device, chosen, sampling) if sampling else None
+        """The oldest waiting requests with the same sampling parameters."""
+        chosen: list[tuple[int, CompletionRequest]] = []
+        params = self._waiting[0][2] if self._waiting else None
+        while self._waiting and self._waiting[0][2] == params and len(chosen) < self._settings.max_num_seqs:
+            request_id, request, _ = self._waiting.popleft()
+            chosen.append((request_id, request))
+        return _Batch(self._model, self._device, chosen, params) if params else None
 
 
 class _Batch:
-    """Prompts, padded on the left, that are answered side by side: row b of every tensor belongs to one prompt."""
+    """Requests, padded on the left, that are sampled side by side: row b of every tensor belongs to one request."""
 
-    def __init__(self, model: Any, device: str, asked: Sequence[tuple[int, Prompt]], sampling: Sampling) -> None:
+    def __init__(
+        self, model: Any, device: str, chosen: Sequence[tuple[int, CompletionRequest]], params: SamplingParams
+    ) -> None:
         import torch
 
-        prompts = [prompt for _, prompt in asked]
-        distinct = list(dict.fromkeys(prompt.token_ids for prompt in prompts))
-        longest = max(len(prompt.token_ids) for prompt in prompts)
-        padded = [[0] * (longest - len(prompt.token_ids)) + list(prompt.token_ids) for prompt in prompts]
-        lengths = torch.tensor([[len(prompt.token_ids)] for prompt in prompts])
+        requests = [request for _, request in chosen]
+        prompts = [request.prompt_ids for request in requests]
+        distinct = list(dict.fromkeys(prompts))
+        longest = max(map(len, prompts))
+        padded = [[0] * (longest - len(prompt)) + list(prompt) for prompt in prompts]
+        lengths = torch.tensor([[len(prompt)] for prompt in prompts])
         self._model = model
-        self._sampling = sampling
-        places = [distinct.index(prompt.token_ids) for prompt in prompts]
-        self._read_once = [places.index(place) for place in range(len(distinct))]
-        self._reader = torch.tensor(places, device=device)
+        self._params = params
+        prompt_index = [distinct.index(prompt) for prompt in prompts]
+        self._first_rows = [prompt_index.index(place) for place in range(len(distinct))]
+        self._prompt_index = torch.tensor(prompt_index, device=device)
         self._sequence = torch.tensor(padded, device=device)
         self._input = self._sequence
         self._attention = (torch.arange(longest) >= longest - lengths).long().to(device)
-        self._draws = torch.stack([_uniforms(prompt.seed, sampling.max_completion_tokens) for prompt in prompts]).to(
-            device
-        )
-        self._rows = list(range(len(prompts)))
-        self._keys = [key for key, _ in asked]
-        self._tokens: list[list[int]] = [[] for _ in prompts]
-        self._logprobs: list[list[float]] = [[] for _ in prompts]
+        draws = [_uniforms(request.seed, params.max_completion_tokens) for request in requests]
+        self._draws = torch.stack(draws).to(device)
+        self._rows = list(range(len(requests)))
+        self._request_ids = [request_id for request_id, _ in chosen]
+        self._tokens: list[list[int]] = [[] for _ in requests]
+        self._logprobs: list[list[float]] = [[] for _ in requests]
         self._versions: list[int] = []
         self._cache: Any = None
 
     @property
-    def over(self) -> bool:
-        """Whether every row has ended."""
+    def is_done(self) -> bool:
+        """Whether every row is finished."""
         return not self._rows
 
-    def read_again(self) -> None:
-        """Forget keys and values, for weights that have changed."""
+    def invalidate_cache(self) -> None:
+        """Drop keys and values: the weights have changed."""
         self._input, self._cache = self._sequence, None
 
-    def advance(
-        self, has_ended: Callable[[Sequence[int], Sequence[str]], bool], version: int
-    ) -> list[tuple[int, Answer]]:
-        """Sample one token for every row that has not ended; the answers that end with it, by their keys."""
+    def step(
+        self, is_finished: Callable[[Sequence[int], Sequence[str]], bool], version: int
+    ) -> list[tuple[int, Completion]]:
+        """Sample one token for every unfinished row; the completions that finish with it, by request id."""
         self._sample()
         self._versions.append(version)
-        last = len(self._versions) == self._draws.shape[1]
-        stopped = [has_ended(self._tokens[row], self._sampling.stop) for row in self._rows]
-        ended = [
-            (self._keys[row], self._answer(row, "stop" if stop else "length"))
+        truncated = len(self._versions) == self._draws.shape[1]
+        stopped = [is_finished(self._tokens[row], self._params.stop) for row in self._rows]
+        finished = [
+            (self._request_ids[row], self._completion(row, "stop" if stop else "length"))
             for row, stop in zip(self._rows, stopped, strict=True)
-            if stop or last
+            if stop or truncated
         ]
-        self._keep([place for place, stop in enumerate(stopped) if not (stop or last)])
-        return ended
+        self._keep([place for place, stop in enumerate(stopped) if not (stop or truncated)])
+        return finished
 
-    def _answer(self, row: int, reason: FinishReason) -> Answer:
-        return Answer(tuple(self._tokens[row]), tuple(self._logprobs[row]), reason, tuple(self._versions))
+    def _completion(self, row: int, reason: FinishReason) -> Completion:
+        return Completion(tuple(self._tokens[row]), tuple(self._logprobs[row]), reason, tuple(self._versions))
 
     def _sample(self) -> None:
-        """Sample the next token of every row that has not ended."""
+        """Sample the next token of every unfinished row."""
         import torch
 
         with torch.no_grad():
             logprobs = self._next_logprobs()
-            # The inverse of the cumulative distribution at a uniform draw of the row's own: no row disturbs another.
+            # Inverse transform sampling with the row's own uniform draw: rows do not influence each other.
             cumulative = logprobs.double().exp().cumsum(-1)
             drawn = self._draws[self._rows, len(self._versions)].unsqueeze(-1) * cumulative[:, -1:]
             chosen = torch.searchsorted(cumulative, drawn, right=True).clamp(max=logprobs.shape[-1] - 1)
@@ -171,16 +174,16 @@ class _Batch:
     def _next_logprobs(self) -> torch.Tensor:
         """Log-probabilities of the next token at the sampling temperature: (rows, vocabulary) float32.
 
-        A prompt is read once for all the answers it is given.
+        A prompt that several rows share is prefilled once.
         """
         if self._versions:
-            return self._read(self._input, self._attention)
-        logprobs = self._read(self._input[self._read_once], self._attention[self._read_once])
-        self._cache.batch_select_indices(self._reader)
-        return logprobs[self._reader]
+            return self._forward(self._input, self._attention)
+        logprobs = self._forward(self._input[self._first_rows], self._attention[self._first_rows])
+        self._cache.batch_select_indices(self._prompt_index)
+        return logprobs[self._prompt_index]
 
-    def _read(self, tokens: torch.Tensor, attention: torch.Tensor) -> torch.Tensor:
-        """Put keys and values of `tokens` into the cache; log-probabilities of what follows the last of each row."""
+    def _forward(self, tokens: torch.Tensor, attention: torch.Tensor) -> torch.Tensor:
+        """Log-probabilities of the token after the last of each row; keys and values of `tokens` go into the cache."""
         positions = (attention.cumsum(-1) - 1).clamp(min=0)[:, -tokens.shape[1] :]
         output = self._model(
             input_ids=tokens,
@@ -191,11 +194,11 @@ class _Batch:
             logits_to_keep=1,
         )
         self._cache = output.past_key_values
-        logprobs: torch.Tensor = (output.logits[:, -1].float() / self._sampling.temperature).log_softmax(-1)
+        logprobs: torch.Tensor = (output.logits[:, -1].float() / self._params.temperature).log_softmax(-1)
         return logprobs
 
     def _keep(self, places: list[int]) -> None:
-        """Drop the rows that have ended, so that nothing is computed for them."""
+        """Drop the finished rows, so that nothing is computed for them."""
         import torch
 
         if len(places) == len(self._rows):

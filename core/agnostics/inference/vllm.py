@@ -1,4 +1,4 @@
-"""The vLLM engine, in the process that holds it: for a trainer beside it, the same memory and no copies over a wire."""
+"""The vLLM engine in this process: a trainer in the same process shares its memory and copies nothing."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import warnings
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Self
 
-from agnostics.inference.engine import Answer, EngineSettings, FinishReason, Prompt, Sampling
-from agnostics.inference.remote.messages import Transfer
+from agnostics.inference.engine import Completion, CompletionRequest, EngineSettings, SamplingParams
+from agnostics.inference.remote.messages import TransferBackend
 from agnostics.types.errors import MissingRequirement
+from agnostics.types.rollout import FinishReason
 
 if TYPE_CHECKING:
     import torch
@@ -19,56 +20,56 @@ _PREFILL_TOKENS = 8192
 
 
 class VllmEngine:
-    """vLLM with one model loaded. Sampling is seeded for each request, so that tokens repeat.
+    """vLLM with one model loaded. Each request has a seed of its own, so that tokens repeat.
 
-    A trainer in another process reaches its worker by `transfer`.
+    A trainer in another process reaches its worker through `transfer`.
     """
 
-    def __init__(self, settings: EngineSettings, transfer: Transfer | None = None) -> None:
+    def __init__(self, settings: EngineSettings, transfer: TransferBackend | None = None) -> None:
         self._llm = _start(settings, transfer)
         self._engine = self._llm.llm_engine
         self._stop_ids = list(settings.stop_ids)
         self._running: set[str] = set()
-        self._begin_version(0)
+        self._set_version(0)
 
     @property
-    def busy(self) -> bool:
-        """See `Engine.busy`."""
+    def has_unfinished_requests(self) -> bool:
+        """See `Engine.has_unfinished_requests`."""
         return bool(self._running)
 
-    def add(self, key: int, prompt: Prompt, sampling: Sampling) -> None:
-        """See `Engine.add`."""
-        request = {"prompt_token_ids": list(prompt.token_ids)}
-        self._engine.add_request(str(key), request, self._parameters(prompt, sampling))
-        self._running.add(str(key))
+    def add_request(self, request_id: int, request: CompletionRequest, params: SamplingParams) -> None:
+        """See `Engine.add_request`."""
+        prompt = {"prompt_token_ids": list(request.prompt_ids)}
+        self._engine.add_request(str(request_id), prompt, self._vllm_params(request, params))
+        self._running.add(str(request_id))
 
-    def advance(self) -> list[tuple[int, Answer]]:
-        """See `Engine.advance`."""
-        ended = [output for output in self._engine.step() if output.finished]
-        self._running.difference_update(output.request_id for output in ended)
-        return [(int(output.request_id), _answer(output.outputs[0])) for output in ended]
+    def step(self) -> list[tuple[int, Completion]]:
+        """See `Engine.step`."""
+        finished = [output for output in self._engine.step() if output.finished]
+        self._running.difference_update(output.request_id for output in finished)
+        return [(int(output.request_id), _completion(output.outputs[0])) for output in finished]
 
-    def drop(self) -> None:
-        """See `Engine.drop`."""
+    def abort_all(self) -> None:
+        """See `Engine.abort_all`."""
         self._engine.abort_request(list(self._running))
         self._running.clear()
 
     def load_weights(self, weights: Iterable[tuple[str, torch.Tensor]], version: int) -> None:
-        """See `Engine.load_weights`; what is running is read again, so that no key or value of old weights is left."""
+        """See `Engine.load_weights`; running sequences are prefilled again, so that no old key or value is used."""
         self._engine.collective_rpc("load_policy", args=(list(weights),))
-        self.begin(version)
+        self.resume(version)
 
-    def call_worker(self, step: str, arguments: dict[str, Any]) -> None:
-        """Have vLLM's worker do a step of a weight transfer."""
-        self._engine.collective_rpc(step, kwargs=arguments)
+    def call_worker(self, method: str, arguments: dict[str, Any]) -> None:
+        """Call a method of vLLM's worker: one step of a weight transfer."""
+        self._engine.collective_rpc(method, kwargs=arguments)
 
-    def begin(self, version: int) -> None:
-        """Go on with weights that have come, those of `version`; nothing that was cached of the old ones is left."""
+    def resume(self, version: int) -> None:
+        """Sample with the weights of `version`, which are loaded; KV and prefix caches are invalidated."""
         self._engine.reset_prefix_cache(reset_running_requests=True)
-        self._begin_version(version)
+        self._set_version(version)
 
-    def use_threads(self, count: int) -> None:
-        """See `Engine.use_threads`."""
+    def set_num_threads(self, count: int) -> None:
+        """See `Engine.set_num_threads`."""
         import torch
 
         torch.set_num_threads(count)
@@ -79,37 +80,37 @@ class VllmEngine:
     def __exit__(self, *exception: object) -> None:
         self._engine.engine_core.shutdown()
 
-    def _begin_version(self, version: int) -> None:
+    def _set_version(self, version: int) -> None:
         self.version = version
         self._engine.set_weight_version(str(version))
 
-    def _parameters(self, prompt: Prompt, sampling: Sampling) -> Any:
-        from vllm import SamplingParams
+    def _vllm_params(self, request: CompletionRequest, params: SamplingParams) -> Any:
+        import vllm
         from vllm.sampling_params import RequestOutputKind
 
-        return SamplingParams(
-            temperature=sampling.temperature,
-            max_tokens=sampling.max_completion_tokens,
-            seed=prompt.seed,
+        return vllm.SamplingParams(
+            temperature=params.temperature,
+            max_tokens=params.max_completion_tokens,
+            seed=request.seed,
             stop_token_ids=self._stop_ids,
             logprobs=0,
             flat_logprobs=True,
-            stop=list(sampling.stop),
-            detokenize=bool(sampling.stop),
+            stop=list(params.stop),
+            detokenize=bool(params.stop),
             include_stop_str_in_output=True,
             output_kind=RequestOutputKind.FINAL_ONLY,
         )
 
 
-def _answer(output: Any) -> Answer:
+def _completion(output: Any) -> Completion:
     reason: FinishReason = "length" if output.finish_reason == "length" else "stop"
     spans = output.weight_versions or ()
     versions = tuple(int(span.version) for span in spans for _ in range(span.start, span.end))
-    return Answer(tuple(output.token_ids), tuple(output.logprobs.logprobs), reason, versions)
+    return Completion(tuple(output.token_ids), tuple(output.logprobs.logprobs), reason, versions)
 
 
 def configure() -> None:
-    """Set what vLLM reads from the environment when it is imported."""
+    """Set the environment variables that vLLM reads when it is imported."""
     os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
     # Threads bound to cores wait for each other whenever anything else, a program being verified, needs a core.
     os.environ.setdefault("VLLM_CPU_OMP_THREADS_BIND", "nobind")
@@ -119,7 +120,7 @@ def configure() -> None:
     warnings.filterwarnings("ignore", category=FutureWarning, module=r"vllm\.")
 
 
-def _start(settings: EngineSettings, transfer: Transfer | None) -> Any:
+def _start(settings: EngineSettings, transfer: TransferBackend | None) -> Any:
     """vLLM with the model loaded."""
     import torch
 
@@ -139,32 +140,32 @@ def _start(settings: EngineSettings, transfer: Transfer | None) -> Any:
         max_num_seqs=settings.max_num_seqs,
         kv_cache_memory_bytes=settings.kv_cache_gib << 30,
         max_num_batched_tokens=max(settings.max_length, _PREFILL_TOKENS),
-        # A request that is prefilled in parts rewinds its seeded generator, which a CPU's generator cannot do.
+        # A request that is prefilled in chunks rewinds its seeded generator; a CPU generator cannot be rewound.
         enable_chunked_prefill=False,
         logprobs_mode="processed_logprobs",
         worker_extension_cls="agnostics.inference.weight_transfer.vllm_worker.PolicyWorker",
         enforce_eager=True,
-        skip_tokenizer_init=not settings.reads,
+        skip_tokenizer_init=not settings.detokenize,
         disable_log_stats=True,
         use_tqdm_on_load=False,
         distributed_executor_backend=_executor(),
-        weight_transfer_config=_receiving(transfer),
+        weight_transfer_config=_transfer_config(transfer),
     )
-    # On a CPU, vLLM puts a warning in its place, for the sake of bound threads; here they are not bound.
+    # On a CPU, vLLM replaces it with a warning, because it binds threads to cores; here they are not bound.
     torch.set_num_threads = set_num_threads
     return llm
 
 
-def _receiving(transfer: Transfer | None) -> dict[str, str] | None:
+def _transfer_config(transfer: TransferBackend | None) -> dict[str, str] | None:
     if transfer == "gloo":
-        from agnostics.inference.weight_transfer import gloo  # noqa: F401  (tells vLLM of it)
+        from agnostics.inference.weight_transfer import gloo  # noqa: F401  (registers the backend)
     return {"backend": transfer} if transfer else None
 
 
 def _executor() -> str | None:
-    """vLLM's way to hold one model of its own in each of several ranks, on this rank's device; None where it is alone.
+    """vLLM's executor for a model of its own in each of several ranks, on this rank's device; None for one process.
 
-    The ranks' process group has to be there before vLLM starts: vLLM then makes groups of one rank in it.
+    The process group must exist before vLLM starts: vLLM then makes groups of one rank in it.
     """
     import torch.distributed
 

@@ -1,4 +1,4 @@
-"""The model of a run: a folder, a name on the Hugging Face hub, and what its tokenizer says."""
+"""Model loading: folders, names on the Hugging Face hub, tokenizers, stop tokens and context lengths."""
 
 from __future__ import annotations
 
@@ -9,51 +9,52 @@ from typing import Any
 from agnostics.models import hub
 from agnostics.models.stop_tokens import END_TOKENS
 from agnostics.types.errors import UsageError, unknown
+from agnostics.util.text import first_line
 
 
 def find_model(name: str) -> Path:
-    """The folder of the model `name`. Raises UsageError where there is none, or where a folder holds no model."""
+    """The folder of the model `name`, a folder or a name on the hub. Raises UsageError if it is not a model."""
     return _local(name) or _checked(hub.download(name))
 
 
-def model_here(name: str) -> Path | None:
-    """As `find_model`, but None where the model is on the hub and would have to be downloaded."""
+def find_local_model(name: str) -> Path | None:
+    """As `find_model`, but None if the model would have to be downloaded."""
     folder = _local(name) or hub.cached(name)
     return _checked(folder) if folder else None
 
 
 def load_tokenizer(folder: Path) -> Any:
-    """The tokenizer in `folder`. Raises UsageError where it cannot be loaded or has no chat template."""
+    """The tokenizer in `folder`. Raises UsageError if it cannot be loaded or has no chat template."""
     from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-    # A tokenizer.json says all there is to say. The class named beside it would be made anew from its vocabulary alone,
-    # and is wrong where that of DeepSeek Coder is called a LlamaTokenizer: every space would be lost.
+    # tokenizer.json is complete. The class in tokenizer_config.json would be rebuilt from its vocabulary alone, and is
+    # wrong for DeepSeek Coder, whose class is given as LlamaTokenizer: every space would be lost.
     loader = PreTrainedTokenizerFast if (folder / "tokenizer.json").is_file() else AutoTokenizer
     try:
         tokenizer = loader.from_pretrained(folder)
     except (OSError, ValueError, KeyError) as error:
-        raise UsageError(f"{folder}: its tokenizer cannot be loaded: {hub.line_of(error)}") from error
+        raise UsageError(f"{folder}: its tokenizer cannot be loaded: {first_line(error)}") from error
     if not tokenizer.chat_template:
         raise UsageError(f"{folder}: its tokenizer has no chat template; give it one as chat_template.jinja")
     return tokenizer
 
 
 def stop_ids(folder: Path, tokenizer: Any) -> tuple[int, ...]:
-    """The tokens that end an answer: those that the folder's files and the tokenizer name, and those of its family."""
+    """The stop tokens: those in the folder's files and in the tokenizer, and those of the model's family."""
     named = [_settings(folder, file).get("eos_token_id") for file in ("config.json", "generation_config.json")]
     ids = {tokenizer.eos_token_id}
-    for ends in named:
-        ids.update(ends if isinstance(ends, list) else [ends])
+    for stops in named:
+        ids.update(stops if isinstance(stops, list) else [stops])
     tokens = tokenizer.get_added_vocab()
     ids.update(tokens.get(name) for name in END_TOKENS.get(_settings(folder).get("model_type", ""), ()))
     return tuple(sorted(ids - {None}))
 
 
 def context_length(folder: Path) -> int:
-    """The most tokens of a prompt and its answer.
+    """The most tokens of a prompt and its completion.
 
-    A model with LongRoPE (Phi 4 Mini) turns by other frequencies beyond the length of its first training, which
-    transformers changes for a sequence that is longer and vLLM for all where one could be: there the two would part.
+    LongRoPE (Phi 4 Mini) uses other frequencies beyond the original context length: transformers switches for each
+    longer sequence, vLLM for all sequences if one could be longer. Up to the original length the two agree.
     """
     settings = _settings(folder)
     longest = int(settings.get("max_position_embeddings", 1 << 30))
@@ -64,7 +65,7 @@ def context_length(folder: Path) -> int:
 
 
 def _local(name: str) -> Path | None:
-    """The folder `name`, or None where it can only be a name on the hub."""
+    """The folder `name`, or None if it can only be a name on the hub."""
     folder = Path(name).expanduser()
     if folder.exists():
         return _checked(folder)

@@ -1,46 +1,57 @@
-"""Which model an evaluation samples from, and how long its prompts may be."""
+"""Model resolution: from the name of a model, as people give it, to its folder."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from agnostics.evaluate.settings import EvaluationSettings
-from agnostics.models.loading import context_length, find_model, load_tokenizer, stop_ids
-from agnostics.models.starter.bootstrap import bootstrap
+from agnostics.models.loading import context_length, find_model
 from agnostics.plugins.manager import PluginManager
-from agnostics.train.config import RunConfig, output_folder
 from agnostics.types.errors import UsageError
+from agnostics.util.paths import data_folder
+
+STARTER = "starter"
+"""The name of the starter model of a language."""
 
 
-def model_folder(settings: EvaluationSettings, plugins: PluginManager, say: Callable[[str], None]) -> Path:
-    """The folder of the model: the starter, a training run's last checkpoint, or what `find_model` finds."""
-    if settings.model == "starter":
-        dataset, _ = plugins.dataset("starter")
-        language = plugins.language(settings.language)
-        return bootstrap(language, dataset, seed=settings.seed, sandbox=settings.sandbox, progress=say)
-    return _last_checkpoint(settings.model) or find_model(settings.model)
+def resolve_model(
+    name: str,
+    plugins: PluginManager,
+    language: str,
+    *,
+    sandbox: str = "auto",
+    say: Callable[[str], None] = lambda _: None,
+) -> Path:
+    """The folder of the model `name`: `starter`, a training run (its last checkpoint), a folder, or a name on the hub.
 
-
-def answer_limits(folder: Path, settings: EvaluationSettings) -> tuple[Any, tuple[int, ...], int]:
-    """The tokenizer, the tokens that end an answer, and the longest prompt that leaves room for one.
-
-    Raises UsageError where none does.
+    The starter model is the one of `language`, always of the same seed; it is pretrained if it is not in the cache.
+    Raises UsageError for an unknown model.
     """
-    tokenizer = load_tokenizer(folder)
-    room = context_length(folder) - settings.max_completion_tokens
+    if name != STARTER:
+        return _last_checkpoint(name) or find_model(name)
+    from agnostics.models.starter.bootstrap import bootstrap
+
+    dataset, _ = plugins.dataset(STARTER)
+    return bootstrap(plugins.language(language), dataset, sandbox=sandbox, progress=say)
+
+
+def completion_room(folder: Path, max_completion_tokens: int, key: str = "max_completion_tokens") -> int:
+    """Tokens for a prompt beside a completion of `max_completion_tokens`.
+
+    Raises UsageError, naming the setting `key`, if there are none.
+    """
+    room = context_length(folder) - max_completion_tokens
     if room < 1:
         raise UsageError(
-            f"max_completion_tokens = {settings.max_completion_tokens} leaves no room for a prompt: "
-            f"the model {folder} holds {room + settings.max_completion_tokens} tokens"
+            f"{key} = {max_completion_tokens} leaves no room for a prompt: "
+            f"the model {folder} holds {room + max_completion_tokens} tokens"
         )
-    return tokenizer, stop_ids(folder, tokenizer), min(settings.max_prompt_tokens, room)
+    return room
 
 
 def _last_checkpoint(run: str) -> Path | None:
-    """The last checkpoint of the training run `run` (its id, or its folder), None where that is none."""
-    for folder in (Path(run).expanduser(), output_folder(RunConfig()) / run):
-        if found := sorted(folder.glob("checkpoints/step-*")):
-            return found[-1]
+    """The last checkpoint of the training run `run` (its id, or its folder); None if it is none."""
+    for folder in (Path(run).expanduser(), data_folder() / "runs" / run):
+        if checkpoints := sorted(folder.glob("checkpoints/step-*")):
+            return checkpoints[-1]
     return None

@@ -8,9 +8,9 @@ from agnostics.algorithms.dapo import DAPO
 from agnostics.algorithms.dr_grpo import DR_GRPO
 from agnostics.algorithms.grpo import GRPO
 from agnostics.algorithms.gspo import GSPO
-from agnostics.callbacks.callback import Watcher
-from agnostics.callbacks.tensorboard import TensorBoard
-from agnostics.callbacks.wandb import WeightsAndBiases
+from agnostics.callbacks.callback import RunCallback
+from agnostics.callbacks.tensorboard import TensorBoardLogger
+from agnostics.callbacks.wandb import WandbLogger
 from agnostics.plugins.specs import hookimpl
 from agnostics.types.reward import Accepted, RewardPolicy
 
@@ -28,6 +28,6 @@ def agn_algorithms() -> list[Algorithm]:
 
 
 @hookimpl
-def agn_watchers() -> list[Watcher]:
-    """What people watch training runs with."""
-    return [TensorBoard(), WeightsAndBiases()]
+def agn_callbacks() -> list[RunCallback]:
+    """The loggers of metrics."""
+    return [TensorBoardLogger(), WandbLogger()]

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pluggy
 
 from agnostics.algorithms.algorithm import Algorithm
-from agnostics.callbacks.callback import Watcher
+from agnostics.callbacks.callback import RunCallback
 from agnostics.plugins import builtin, loader, specs
 from agnostics.plugins.loader import Filter, PluginRecord
 from agnostics.plugins.user_languages import YamlPack, own_folder, own_packs
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import click
 
 log = logging.getLogger("agnostics")
-Named = TypeVar("Named", Language, Dataset, RewardPolicy, Algorithm, Watcher)
+Named = TypeVar("Named", Language, Dataset, RewardPolicy, Algorithm, RunCallback)
 
 
 class PluginManager:
@@ -72,9 +72,9 @@ class PluginManager:
         """The algorithms of all plugins by name."""
         return self._collect("agn_algorithms", Algorithm)
 
-    def watchers(self) -> dict[str, Watcher]:
-        """The watchers of all plugins by name."""
-        return self._collect("agn_watchers", Watcher)
+    def callbacks(self) -> dict[str, RunCallback]:
+        """The run callbacks of all plugins by name."""
+        return self._collect("agn_callbacks", RunCallback)
 
     def language(self, name: str) -> Language:
         """The language called `name`, or the one in the YAML file `name`. Raises UsageError with the nearest name."""
@@ -104,9 +104,9 @@ class PluginManager:
         """The algorithm called `name`. Raises UsageError with the nearest name."""
         return self._find("algorithm", name, self.algorithms())
 
-    def watcher(self, name: str) -> Watcher:
-        """The watcher called `name`. Raises UsageError with the nearest name."""
-        return self._find("watcher", name, self.watchers())
+    def callback(self, name: str) -> RunCallback:
+        """The run callback `name`. Raises UsageError with the nearest name."""
+        return self._find("logger", name, self.callbacks())
 
     def origin(self, language: str) -> str:
         """The distribution that provides `language`, with its version."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import click
 
     from agnostics.algorithms.algorithm import Algorithm
-    from agnostics.callbacks.callback import Watcher
+    from agnostics.callbacks.callback import RunCallback
     from agnostics.types.dataset import Dataset
     from agnostics.types.language import Language
     from agnostics.types.reward import RewardPolicy
@@ -50,8 +50,8 @@ def agn_algorithms() -> Iterable[Algorithm]:  # type: ignore[empty-body]
 
 
 @hookspec
-def agn_watchers() -> Iterable[Watcher]:  # type: ignore[empty-body]
-    """The watchers of runs that this plugin provides."""
+def agn_callbacks() -> Iterable[RunCallback]:  # type: ignore[empty-body]
+    """The run callbacks that this plugin provides: loggers of metrics, for example."""
 
 
 @hookspec

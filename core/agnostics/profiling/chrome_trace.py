@@ -1,4 +1,4 @@
-"""A run's timeline as a file that Perfetto (ui.perfetto.dev) and chrome://tracing open."""
+"""A file in Chrome's Trace Event Format, which Perfetto (ui.perfetto.dev) and chrome://tracing open."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from agnostics.types.errors import AgnosticsError
 _HEAD, _TAIL = b"[\n", b"\n]\n"
 _PROCESS = 1
 _THREADS = {"generation": 2, "training": 3}
-"""Tracks on which one thing goes on at a time."""
+"""Tracks whose spans do not overlap."""
 
 
 class TraceFile:
-    """A JSON array in Chrome's Trace Event Format, whole after every write. A context manager.
+    """A JSON array in Chrome's Trace Event Format, complete after every write. A context manager.
 
-    Where the file is there it is gone on with; a line that was cut short when its writer was killed is cut off.
-    Raises AgnosticsError where it cannot be written.
+    An existing file is continued; a line that was truncated when its writer was killed is removed.
+    Raises AgnosticsError if it cannot be written.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._numbers = 0
-        # The monotonic clock's zero on the calendar, so that a run which is resumed goes on later than it stopped.
+        # The monotonic clock's zero in calendar time, so that a resumed run continues after its earlier part.
         self._zero_us = round((time.time() - time.monotonic()) * 1e6)
         try:
             self._file = path.open("r+b" if path.exists() else "w+b")
@@ -41,14 +41,18 @@ class TraceFile:
         return self
 
     def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
         self._file.close()
 
     def add(self, spans: Iterable[Span]) -> None:
-        """Write down spans that have ended."""
+        """Write spans that have ended."""
         self._write(event for span in spans for event in self._events(span))
 
     def _events(self, span: Span) -> Iterator[dict[str, Any]]:
-        """One event for each span; a begin and an end where those of one track overlap."""
+        """One event for each span; a begin and an end event on a track whose spans overlap."""
         begin = self._zero_us + round(span.begin_s * 1e6)
         end = self._zero_us + round((span.end_s or span.begin_s) * 1e6)
         common = {"cat": span.track, "pid": _PROCESS}
@@ -80,12 +84,12 @@ class TraceFile:
 
 
 def _end_of_last_event(text: bytes) -> int:
-    """Where the last whole event ends: each has a line of its own. 0 where there is none."""
+    """The offset after the last complete event: each has a line of its own. 0 if there is none."""
     return max(text.rfind(b"},\n"), text.rfind(b"}\n")) + 1
 
 
 def _names(run: str) -> Iterator[dict[str, Any]]:
-    """What Perfetto calls the run and its tracks."""
+    """The names of the run and its tracks in Perfetto."""
     yield {"name": "process_name", "ph": "M", "pid": _PROCESS, "args": {"name": run}}
     for track, thread in _THREADS.items():
         yield {"name": "thread_name", "ph": "M", "pid": _PROCESS, "tid": thread, "args": {"name": track}}

@@ -1,4 +1,4 @@
-"""Who worked when: generation, verification and training, as spans of time on three tracks."""
+"""Spans of work on three tracks: generation, verification and training."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 Track = Literal["generation", "verification", "training"]
-Stretch = tuple[float, float]
-"""A begin and an end, in seconds."""
+Interval = tuple[float, float]
+"""A start and an end, in seconds."""
 
 
 @dataclass(eq=False, slots=True)
 class Span:
-    """A piece of work on a track, in seconds of the monotonic clock; it has no end while it goes on."""
+    """A piece of work on a track, in seconds of the monotonic clock; `end_s` is None until it ends."""
 
     track: Track
     name: str
     begin_s: float
     end_s: float | None = None
 
-    def within(self, window: Stretch) -> Stretch:
-        """The part of it that lies in `window`; of work that goes on, until the window's end."""
+    def within(self, window: Interval) -> Interval:
+        """Its part inside `window`; an open span lasts to the window's end."""
         begin, end = window
         return max(begin, self.begin_s), min(end, end if self.end_s is None else self.end_s)
 
 
-class Timeline:
-    """The spans of a run, taken down on any thread, window by window: a training step is one."""
+class SpanRecorder:
+    """Records the spans of a run, on any thread. They are read window by window: a training step is a window."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -39,14 +39,14 @@ class Timeline:
         self._window_begin_s = time.monotonic()
 
     def begin(self, track: Track, name: str) -> Span:
-        """Work begins."""
+        """Open a span."""
         span = Span(track, name, time.monotonic())
         with self._lock:
             self._open[span] = None
         return span
 
     def end(self, span: Span) -> None:
-        """Work that has begun ends."""
+        """Close a span."""
         with self._lock:
             span.end_s = time.monotonic()
             del self._open[span]
@@ -54,7 +54,7 @@ class Timeline:
 
     @contextmanager
     def during(self, track: Track, name: str) -> Iterator[None]:
-        """Work that takes as long as the block."""
+        """A span around the block."""
         span = self.begin(track, name)
         try:
             yield
@@ -62,33 +62,33 @@ class Timeline:
             self.end(span)
 
     def close_window(self) -> tuple[list[Span], dict[str, float]]:
-        """End a window and begin the next: what ended in it, and its shares (see `shares`)."""
+        """Close a window and open the next: the spans that ended in it, and its utilisation (see `utilisation`)."""
         with self._lock:
             now = time.monotonic()
             window = (self._window_begin_s, now)
             ended, self._ended, self._window_begin_s = self._ended, [], now
-            return ended, shares([*ended, *self._open], window)
+            return ended, utilisation([*ended, *self._open], window)
 
 
-def shares(spans: Sequence[Span], window: Stretch) -> dict[str, float]:
-    """`idle_TRACK`, the share of the window in which nothing went on there; and `hidden_verification`.
+def utilisation(spans: Sequence[Span], window: Interval) -> dict[str, float]:
+    """`idle_TRACK`, the share of the window without work on that track; and `verification_overlap`.
 
-    That is the share of the sandbox's time in which answers were generated or learned from as well: 1 where nobody
-    waits for a verdict.
+    `verification_overlap` is the share of the sandbox's busy time that overlaps with generation or training: 1 if
+    nothing waits for a verdict.
     """
     begin, end = window
     busy = {track: union(span.within(window) for span in spans if span.track == track) for track in get_args(Track)}
-    idle = {f"idle_{track}": 1 - total(stretches) / max(end - begin, 1e-9) for track, stretches in busy.items()}
-    verifying = total(busy["verification"])
+    idle = {f"idle_{track}": 1 - total_s(intervals) / max(end - begin, 1e-9) for track, intervals in busy.items()}
+    verifying = total_s(busy["verification"])
     others = union([*busy["generation"], *busy["training"]])
-    hidden = total(overlap(busy["verification"], others)) / verifying if verifying else 1.0
-    return {**idle, "hidden_verification": hidden}
+    overlapped = total_s(intersection(busy["verification"], others)) / verifying if verifying else 1.0
+    return {**idle, "verification_overlap": overlapped}
 
 
-def union(stretches: Iterable[Stretch]) -> list[Stretch]:
-    """The same time without overlaps, in order."""
-    joined: list[Stretch] = []
-    for begin, end in sorted(stretch for stretch in stretches if stretch[0] < stretch[1]):
+def union(intervals: Iterable[Interval]) -> list[Interval]:
+    """The union of intervals, in order."""
+    joined: list[Interval] = []
+    for begin, end in sorted(interval for interval in intervals if interval[0] < interval[1]):
         if joined and begin <= joined[-1][1]:
             joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
         else:
@@ -96,9 +96,9 @@ def union(stretches: Iterable[Stretch]) -> list[Stretch]:
     return joined
 
 
-def overlap(first: Sequence[Stretch], second: Sequence[Stretch]) -> list[Stretch]:
-    """The time in both of two unions."""
-    shared, place = list[Stretch](), 0
+def intersection(first: Sequence[Interval], second: Sequence[Interval]) -> list[Interval]:
+    """The intersection of two unions."""
+    shared, place = list[Interval](), 0
     for begin, end in first:
         while place < len(second) and second[place][1] <= begin:
             place += 1
@@ -109,6 +109,6 @@ def overlap(first: Sequence[Stretch], second: Sequence[Stretch]) -> list[Stretch
     return shared
 
 
-def total(stretches: Iterable[Stretch]) -> float:
-    """How long stretches are together, in seconds."""
-    return sum(end - begin for begin, end in stretches)
+def total_s(intervals: Iterable[Interval]) -> float:
+    """The length of all intervals together, in seconds."""
+    return sum(end - begin for begin, end in intervals)

@@ -1,1 +1,1 @@
-"""Sampling completions from the policy: one protocol, several engines."""
+"""Rollouts: prompts in an order, completions sampled for them, and the verification of their programs."""

@@ -1,190 +1,239 @@
-"""Sample and verify: every answer goes to the verifier as soon as it ends, while others are still being sampled."""
+"""The rollout collector: samples completions and verifies the program of each while others are still sampled."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import groupby, islice
+from queue import Empty, SimpleQueue
 from typing import Any
 
-from agnostics.inference.engine import Answer, Engine, Prompt, Sampling, seed_for
-from agnostics.profiling.spans import Timeline
-from agnostics.rollout.engine_loop import Sampler
-from agnostics.rollout.task_sampler import Question
-from agnostics.types.errors import AgnosticsError
+from agnostics.inference.engine import Engine, SamplingParams, seed_for
+from agnostics.profiling.spans import SpanRecorder
+from agnostics.rollout.engine_loop import EngineLoop
+from agnostics.rollout.prompts import RenderedPrompt
+from agnostics.rollout.sources import CompletionSource, EngineSource, SampleRequest
+from agnostics.rollout.verification import VERDICT_TIMEOUT_S, RolloutVerifier, verification_timeout
 from agnostics.types.language import Language
-from agnostics.types.rollout import Trajectory
+from agnostics.types.rollout import FinishReason, Rollout, RolloutBatch, Segment
 from agnostics.types.task import Task
 from agnostics.types.verification import Verification
-from agnostics.util.distributed import ALONE, Ranks
-from agnostics.util.signals import Interrupts
+from agnostics.util.distributed import SINGLE_PROCESS, ProcessGroup
+from agnostics.util.signals import InterruptHandler
 from agnostics.verify import Verifier
-
-Outcome = tuple[Answer, str, Verification]
-"""An answer as tokens and as text, and what became of its program."""
-
-_PATIENCE_S = 900.0
-"""How long the verifier may take for the programs still outstanding; its own limits are far below."""
-
-
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """One answer to a question: what was sampled, as tokens and as text, and what became of its program."""
-
-    task: Task
-    sample: int
-    trajectory: Trajectory
-    answer: Answer
-    text: str
-    verification: Verification
-
-
-@dataclass(frozen=True, slots=True)
-class Round:
-    """The attempts at some questions, one group for each.
-
-    `sampling_s` is the time from the question to the last answer, `waiting_s` that from there to the last verdict.
-    """
-
-    groups: list[list[Attempt]]
-    sampling_s: float
-    waiting_s: float
-
-    @property
-    def attempts(self) -> list[Attempt]:
-        """All attempts, group by group."""
-        return [attempt for group in self.groups for attempt in group]
-
-    def followed_by(self, other: Round) -> Round:
-        """This round and `other`, sampled after it, as one."""
-        seconds = (self.sampling_s + other.sampling_s, self.waiting_s + other.waiting_s)
-        return Round(self.groups + other.groups, *seconds)
-
-
-@dataclass(frozen=True, slots=True)
-class Workshop:
-    """What it takes to attempt a task: a sampler, a tokenizer, a language, a verifier; every rank has its own."""
-
-    sampler: Sampler
-    tokenizer: Any
-    language: Language
-    verifier: Verifier
-    timeline: Timeline
-    ranks: Ranks = ALONE
-    interrupts: Interrupts = field(default_factory=Interrupts)
-
-    def attempt(self, questions: Sequence[Question], samples: int, sampling: Sampling, seed: str) -> Round:
-        """Answer each question `samples` times and verify every answer. `seed` decides the tokens.
-
-        Every rank attempts its share and returns all attempts.
-        """
-        return self.begin(questions, samples, sampling, seed).result()
-
-    def begin(self, questions: Sequence[Question], samples: int, sampling: Sampling, seed: str) -> Begun:
-        """Begin to attempt, behind whatever has begun before; see `attempt`."""
-        return Begun(self, questions, samples, sampling, seed)
-
-    def answer(self, questions: Sequence[Question], sampling: Sampling, seed: str) -> list[Trajectory]:
-        """One answer to each question, which is not verified."""
-        prompts = [Prompt(question.prompt, seed_for(seed, question.task.id)) for question in questions]
-        share, ended = self.ranks.share(prompts), dict[int, Answer]()
-        self.ranks.checked(lambda: self.wait(self.sampler.ask(share, sampling, ended.__setitem__)))
-        answers = self.ranks.joined_shares([ended[index] for index in range(len(share))])
-        return [answer.after(prompt) for prompt, answer in zip(prompts, answers, strict=True)]
-
-    def wait(self, sampled: Future[None]) -> None:
-        """Wait for answers; an interrupt ends it."""
-        with self.interrupts.allowed():
-            self.sampler.wait(sampled, "answer")
-
-    def decode(self, answer: Answer) -> str:
-        """An answer as text."""
-        text: str = self.tokenizer.decode(answer.token_ids, skip_special_tokens=True)
-        return text
-
-    def submit(self, program: str | None, task: Task) -> Future[Verification]:
-        """Have a program verified."""
-        span = self.timeline.begin("verification", task.id)
-        verdict = self.verifier.submit(self.language, program, task)
-        verdict.add_done_callback(lambda _: self.timeline.end(span))
-        return verdict
 
 
 @contextmanager
-def open_workshop(
-    engine: Engine,
-    tokenizer: Any,
-    language: Language,
-    verifier: Verifier,
-    ranks: Ranks = ALONE,
-    interrupts: Interrupts | None = None,
-) -> Iterator[Workshop]:
-    """A workshop whose sampler drives `engine`."""
-    timeline = Timeline()
-    with Sampler(engine, timeline) as sampler:
-        yield Workshop(sampler, tokenizer, language, verifier, timeline, ranks, interrupts or Interrupts())
+def open_collector(
+    engine: Engine, tokenizer: Any, language: Language, verifier: Verifier
+) -> Iterator[RolloutCollector]:
+    """A collector that samples with `engine`, on a thread of its own."""
+    spans = SpanRecorder()
+    with EngineLoop(engine, spans) as loop:
+        yield RolloutCollector(EngineSource(loop, tokenizer), RolloutVerifier(language, verifier, spans))
 
 
-class Begun:
-    """Attempts on their way: answers that are being sampled, programs that are being verified. A rank has its share."""
+@dataclass(frozen=True, slots=True)
+class RolloutCollector:
+    """Collects rollouts of a language's tasks: batches of a training step, or a stream without end."""
+
+    source: CompletionSource
+    verifier: RolloutVerifier
+    process_group: ProcessGroup = SINGLE_PROCESS
+    interrupts: InterruptHandler = field(default_factory=InterruptHandler)
+
+    def collect(
+        self, prompts: Sequence[RenderedPrompt], group_size: int, params: SamplingParams, seed: str
+    ) -> RolloutBatch:
+        """Sample `group_size` completions of each prompt and verify them. `seed` decides the tokens.
+
+        Every rank collects its shard and returns all rollouts.
+        """
+        return self.submit(prompts, group_size, params, seed).result()
+
+    def submit(
+        self, prompts: Sequence[RenderedPrompt], group_size: int, params: SamplingParams, seed: str
+    ) -> PendingBatch:
+        """Start to collect a batch, after all batches submitted before; see `collect`."""
+        return PendingBatch(self, prompts, group_size, params, seed)
+
+    def sample(self, prompts: Sequence[RenderedPrompt], params: SamplingParams, seed: str) -> list[Rollout]:
+        """One rollout of each prompt, not verified, on all ranks."""
+        requests = [SampleRequest(prompt, 0, seed_for(seed, prompt.task.id)) for prompt in prompts]
+        group, sampled = self.process_group, dict[int, Rollout]()
+        shard = group.shard(requests)
+        group.run_on_all(lambda: self.wait(self.source.submit(shard, params, sampled.__setitem__)))
+        return group.gather_shards([sampled[index] for index in range(len(shard))])
+
+    def stream(
+        self,
+        requests: Iterable[SampleRequest],
+        params: Callable[[Task], SamplingParams],
+        *,
+        verify: bool = True,
+        stop_on_failure: bool = True,
+    ) -> Iterator[Rollout]:
+        """The rollouts of `requests` as they are verified (or else sampled), in any order.
+
+        Requests are read as they are needed, and only a few rollouts are held at a time.
+        """
+        return _Stream(self, iter(requests), params, verify, stop_on_failure).rollouts()
+
+    def wait(self, sampled: Future[None]) -> None:
+        """Wait for a future of the source; an interrupt ends the wait."""
+        with self.interrupts.allowed():
+            self.source.wait(sampled)
+
+
+_Outcome = tuple[tuple[Segment, ...], str, FinishReason, int, Verification]
+"""What ranks exchange of a rollout: its segments, text, finish reason, number of tokens and verification."""
+
+
+class PendingBatch:
+    """A batch that is being sampled and verified. Each rank has its shard."""
 
     def __init__(
-        self, workshop: Workshop, questions: Sequence[Question], samples: int, sampling: Sampling, seed: str
+        self,
+        collector: RolloutCollector,
+        prompts: Sequence[RenderedPrompt],
+        group_size: int,
+        params: SamplingParams,
+        seed: str,
     ) -> None:
-        self._workshop, self._samples = workshop, samples
-        self._asked = [(question, sample) for question in questions for sample in range(samples)]
-        prompts = [
-            Prompt(question.prompt, seed_for(seed, question.task.id, sample)) for question, sample in self._asked
+        self._collector, self._group_size = collector, group_size
+        self._requests = [
+            SampleRequest(prompt, sample, seed_for(seed, prompt.task.id, sample))
+            for prompt in prompts
+            for sample in range(group_size)
         ]
-        self._prompts, self._mine = prompts, workshop.ranks.share(range(len(prompts)))
-        # Prompts of like length stand together, so that an engine which pads pads little.
-        self._order = sorted(self._mine, key=lambda index: len(prompts[index].token_ids))
-        self._ended: dict[int, tuple[Answer, str, Future[Verification]]] = {}
-        self._verdicts: dict[tuple[int, str | None], Future[Verification]] = {}
-        self._begun_s = self._sampled_s = time.monotonic()
-        self._sampled = workshop.sampler.ask([prompts[index] for index in self._order], sampling, self._answered)
+        self._shard = collector.process_group.shard(range(len(self._requests)))
+        # Prompts of similar length stand together, so that an engine which pads them pads little.
+        self._order = sorted(self._shard, key=lambda index: len(self._requests[index].prompt.token_ids))
+        self._sampled: dict[int, tuple[Rollout, Future[Verification]]] = {}
+        self._by_program: dict[tuple[int, str | None], Future[Verification]] = {}
+        self._submitted_s = self._sampled_s = time.monotonic()
+        submitted = [self._requests[index] for index in self._order]
+        self._all_sampled = collector.source.submit(submitted, params, self._verify)
 
-    def result(self) -> Round:
-        """Wait until every answer is sampled and verified, on all ranks."""
-        ranks = self._workshop.ranks
-        outcomes = ranks.joined_shares(ranks.checked(self._outcomes))
-        attempts = [
-            Attempt(question.task, sample, outcome[0].after(prompt), *outcome)
-            for (question, sample), prompt, outcome in zip(self._asked, self._prompts, outcomes, strict=True)
+    def result(self) -> RolloutBatch:
+        """Wait until every completion is sampled and verified, on all ranks."""
+        group = self._collector.process_group
+        outcomes = group.gather_shards(group.run_on_all(self._outcomes))
+        rollouts = [
+            Rollout(
+                task=request.prompt.task,
+                sample=request.sample,
+                prompt_ids=request.prompt.token_ids,
+                segments=segments,
+                finish_reason=finish_reason,
+                text=text,
+                num_tokens=num_tokens,
+                verification=verification,
+            )
+            for request, (segments, text, finish_reason, num_tokens, verification) in zip(
+                self._requests, outcomes, strict=True
+            )
         ]
-        groups = [attempts[first : first + self._samples] for first in range(0, len(attempts), self._samples)]
-        return Round(groups, self._sampled_s - self._begun_s, time.monotonic() - self._sampled_s)
+        groups = [rollouts[start : start + self._group_size] for start in range(0, len(rollouts), self._group_size)]
+        return RolloutBatch(groups, self._sampled_s - self._submitted_s, time.monotonic() - self._sampled_s)
 
-    def _outcomes(self) -> list[Outcome]:
-        """What comes of this rank's share."""
-        self._workshop.wait(self._sampled)
-        with self._workshop.interrupts.allowed():
-            mine = [self._ended[index] for index in self._mine]
-            return [(answer, text, _result(verdict, self._sampled_s)) for answer, text, verdict in mine]
+    def _outcomes(self) -> list[_Outcome]:
+        """The outcomes of this rank's shard."""
+        self._collector.wait(self._all_sampled)
+        with self._collector.interrupts.allowed():
+            sampled = [self._sampled[index] for index in self._shard]
+            return [
+                (r.segments, r.text, r.finish_reason, r.num_tokens, _verdict(verification, self._sampled_s))
+                for r, verification in sampled
+            ]
 
-    def _answered(self, place: int, answer: Answer) -> None:
-        """Send an answer to the verifier as soon as it ends; called on the sampler's thread."""
+    def _verify(self, place: int, rollout: Rollout) -> None:
+        """Verify a rollout as soon as it is sampled; called on the source's thread."""
         index = self._order[place]
-        text = self._workshop.decode(answer)
-        self._ended[index] = (answer, text, self._verdict(index, text))
+        self._sampled[index] = rollout, self._verification(index, rollout)
         self._sampled_s = time.monotonic()
 
-    def _verdict(self, index: int, text: str) -> Future[Verification]:
-        """What becomes of the program in `text`; one that several answers of a group hold runs once."""
-        task = self._asked[index][0].task
-        program = self._workshop.language.program_for(task, text)
-        key = (index // self._samples, program)
-        if key not in self._verdicts:
-            self._verdicts[key] = self._workshop.submit(program, task)
-        return self._verdicts[key]
+    def _verification(self, index: int, rollout: Rollout) -> Future[Verification]:
+        """The verification of the rollout's program; a program that a group holds several times runs once."""
+        verifier = self._collector.verifier
+        program = verifier.program_of(rollout)
+        key = (index // self._group_size, program)
+        if key not in self._by_program:
+            self._by_program[key] = verifier.submit(program, rollout.task)
+        return self._by_program[key]
 
 
-def _result(verdict: Future[Verification], since: float) -> Verification:
+class _Stream:
+    """Samples and verifies requests that are read as they are needed."""
+
+    def __init__(
+        self,
+        collector: RolloutCollector,
+        requests: Iterator[SampleRequest],
+        params: Callable[[Task], SamplingParams],
+        verifies: bool,
+        stop_on_failure: bool,
+    ) -> None:
+        self._collector, self._requests, self._params = collector, requests, params
+        self._verifies, self._stop_on_failure = verifies, stop_on_failure
+        self._events = SimpleQueue[Rollout | Future[Rollout] | BaseException]()
+        self._sampling = self._verifying = 0
+
+    def rollouts(self) -> Iterator[Rollout]:
+        """The rollouts as they are done. Raises what the source or the verifier raises."""
+        while True:
+            self._submit_more()
+            if not self._sampling and not self._verifying:
+                return
+            event = self._next_event()
+            if isinstance(event, BaseException):
+                raise event
+            if isinstance(event, Rollout):
+                self._sampling -= 1
+                if self._verifies:
+                    self._verify(event)
+                else:
+                    yield event
+            else:
+                self._verifying -= 1
+                yield event.result()
+
+    def _submit_more(self) -> None:
+        source = self._collector.source
+        if self._verifying >= self._collector.verifier.max_in_flight:
+            return
+        requests = islice(self._requests, max(0, source.max_in_flight - self._sampling))
+        for params, alike in groupby(requests, key=lambda request: self._params(request.prompt.task)):
+            submitted = list(alike)
+            self._sampling += len(submitted)
+            sampled = source.submit(submitted, params, lambda _, rollout: self._events.put(rollout))
+            sampled.add_done_callback(self._report_error)
+
+    def _verify(self, rollout: Rollout) -> None:
+        self._verifying += 1
+        verifier = self._collector.verifier
+        program = verifier.program_of(rollout)
+        verified = verifier.verify(rollout, program, stop_on_failure=self._stop_on_failure)
+        verified.add_done_callback(self._events.put)
+
+    def _report_error(self, sampled: Future[None]) -> None:
+        if not sampled.cancelled() and (error := sampled.exception()):
+            self._events.put(error)
+
+    def _next_event(self) -> Rollout | Future[Rollout] | BaseException:
+        while True:
+            try:
+                return self._events.get(timeout=VERDICT_TIMEOUT_S)
+            except Empty:
+                if self._verifying:
+                    raise verification_timeout() from None
+
+
+def _verdict(verification: Future[Verification], since_s: float) -> Verification:
     try:
-        return verdict.result(timeout=max(0.0, since + _PATIENCE_S - time.monotonic()))
+        return verification.result(timeout=max(0.0, since_s + VERDICT_TIMEOUT_S - time.monotonic()))
     except TimeoutError:
-        raise AgnosticsError(
-            f"the verifier has not answered for {_PATIENCE_S:.0f} s; run: agn doctor, then agn run --resume"
-        ) from None
+        raise verification_timeout() from None

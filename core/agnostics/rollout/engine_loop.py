@@ -1,4 +1,4 @@
-"""The sampler: an engine on a thread of its own, which goes on while the trainer learns from what it has answered."""
+"""The engine loop: an inference engine on a thread of its own, which samples while the trainer learns."""
 
 from __future__ import annotations
 
@@ -10,118 +10,115 @@ from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Self
 
-from agnostics.inference.engine import Answer, Engine, Prompt, Sampling
-from agnostics.profiling.spans import Timeline
+from agnostics.inference.engine import Completion, CompletionRequest, Engine, SamplingParams
+from agnostics.profiling.spans import SpanRecorder
 from agnostics.types.errors import AgnosticsError
 
 if TYPE_CHECKING:
     import torch
 
-_PATIENCE_S = 900.0
+_TOKEN_TIMEOUT_S = 900.0
 """How long the engine may take for a token."""
-_STRETCH = 64
-"""Tokens in a row that are one span of the timeline."""
+_TOKENS_PER_SPAN = 64
 
-Ended = Callable[[int, Answer], None]
-"""Told of an answer as it ends, with the index of its prompt, on the sampler's thread."""
+OnFinished = Callable[[int, Completion], None]
+"""Called with the index of a request and its completion as it finishes, on the engine's thread."""
 
 
 @dataclass(slots=True)
-class _Order:
-    """Prompts that were asked together."""
+class _Batch:
+    """Requests that were submitted together."""
 
-    ended: Ended
-    outstanding: int
+    on_finished: OnFinished
+    unfinished: int
     done: Future[None] = field(default_factory=Future)
 
 
-class Sampler:
-    """Answers prompts in the order in which they come, many at a time. A context manager.
+class EngineLoop:
+    """Completes requests in the order of their submission, many at a time. A context manager.
 
-    All that an engine does happens on one thread. New weights are taken up between two tokens.
+    All calls of the engine happen on one thread. New weights are loaded between two tokens.
     """
 
-    def __init__(self, engine: Engine, timeline: Timeline) -> None:
+    def __init__(self, engine: Engine, spans: SpanRecorder) -> None:
         self._engine = engine
-        self._timeline = timeline
+        self._spans = spans
         self._inbox: SimpleQueue[Callable[[], None]] = SimpleQueue()
-        self._orders: dict[int, tuple[_Order, int]] = {}
-        self._next_key = 0
+        self._requests: dict[int, tuple[_Batch, int]] = {}
+        self._next_id = 0
         self._tokens = 0
         self._closed = False
-        self._thread = threading.Thread(target=self._run, name="agnostics-sampler", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="agnostics-engine", daemon=True)
 
     def __enter__(self) -> Self:
         self._thread.start()
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._post(self._close)
-        self._thread.join(timeout=_PATIENCE_S)
-
-    def ask(self, prompts: Sequence[Prompt], sampling: Sampling, ended: Ended) -> Future[None]:
-        """Have every prompt answered; the future is done when all are, and raises what went wrong."""
-        order = _Order(ended, len(prompts))
-        self._post(lambda: self._take(order, prompts, sampling))
-        return order.done
-
-    def load_weights(self, weights: Iterable[tuple[str, torch.Tensor]], version: int) -> None:
-        """Go on with new weights; waits until they are in use. Raises what the engine raises."""
-        done = Future[None]()
-        gathered = list(weights)  # here: where ranks hold them in parts, they meet on this thread
-        self._post(lambda: _settle(done, lambda: self._engine.load_weights(gathered, version)))
-        self.wait(done, "take up new weights")
+        self._inbox.put(self._close)
+        self._thread.join(timeout=_TOKEN_TIMEOUT_S)
 
     @property
-    def busy(self) -> bool:
-        """Whether anything that it has taken up is not answered yet."""
-        return bool(self._orders)
+    def is_busy(self) -> bool:
+        """Whether a request that the engine has is not finished yet."""
+        return bool(self._requests)
 
-    def use_threads(self, count: int) -> None:
-        """Sample on `count` threads of a processor from here on."""
-        done = Future[None]()
-        self._post(lambda: _settle(done, lambda: self._engine.use_threads(count)))
-        self.wait(done, "change its threads")
+    def submit(
+        self, requests: Sequence[CompletionRequest], params: SamplingParams, on_finished: OnFinished
+    ) -> Future[None]:
+        """Complete every request; the future is done when all are, and raises the error of the engine."""
+        batch = _Batch(on_finished, len(requests))
+        self._inbox.put(lambda: self._add(batch, requests, params))
+        return batch.done
 
-    def drop(self) -> None:
-        """Forget everything that is not answered yet."""
-        done = Future[None]()
-        self._post(lambda: _settle(done, self._forget))
-        self.wait(done, "stop")
+    def load_weights(self, weights: Iterable[tuple[str, torch.Tensor]], version: int) -> None:
+        """Sample with new weights; returns when they are in use. Raises what the engine raises."""
+        gathered = list(weights)  # on this thread: ranks that hold weights in parts gather them together
+        self._call(lambda: self._engine.load_weights(gathered, version), "load new weights")
+
+    def set_num_threads(self, count: int) -> None:
+        """Sample on `count` CPU threads from now on."""
+        self._call(lambda: self._engine.set_num_threads(count), "change its number of threads")
+
+    def abort_all(self) -> None:
+        """Drop every unfinished request."""
+        self._call(self._abort_all, "abort its requests")
 
     def wait(self, done: Future[None], purpose: str) -> None:
-        """Wait for `done`, as long as tokens keep coming. Raises AgnosticsError where none has come for long."""
+        """Wait for `done` while tokens keep coming. Raises AgnosticsError if none has come for 900 s."""
         while True:
             before = self._tokens
             try:
-                return done.result(timeout=_PATIENCE_S)
+                return done.result(timeout=_TOKEN_TIMEOUT_S)
             except TimeoutError:
                 if self._tokens == before:
                     raise AgnosticsError(
-                        f"the engine did not {purpose} within {_PATIENCE_S:.0f} s; go on with: agn run --resume"
+                        f"the engine did not {purpose} within {_TOKEN_TIMEOUT_S:.0f} s; continue with: agn run --resume"
                     ) from None
 
-    def _post(self, act: Callable[[], None]) -> None:
-        self._inbox.put(act)
+    def _call(self, action: Callable[[], None], purpose: str) -> None:
+        done = Future[None]()
+        self._inbox.put(lambda: _resolve(done, action))
+        self.wait(done, purpose)
 
-    # What follows runs on the sampler's thread.
+    # The methods below run on the engine's thread.
 
     def _run(self) -> None:
         while not self._closed:
-            for act in self._requests(wait=not self._engine.busy):
-                act()
-            if self._engine.busy:
-                with self._timeline.during("generation", "generate"):
-                    self._sample_a_stretch()
+            for action in self._received(wait=not self._engine.has_unfinished_requests):
+                action()
+            if self._engine.has_unfinished_requests:
+                with self._spans.during("generation", "generate"):
+                    self._sample_tokens()
 
-    def _sample_a_stretch(self) -> None:
-        for _ in range(_STRETCH):
-            self._advance()
-            if not self._engine.busy or not self._inbox.empty():
+    def _sample_tokens(self) -> None:
+        for _ in range(_TOKENS_PER_SPAN):
+            self._step()
+            if not self._engine.has_unfinished_requests or not self._inbox.empty():
                 return
 
-    def _requests(self, *, wait: bool) -> Iterator[Callable[[], None]]:
-        """What was posted; where there is nothing to sample, at least one, and that is waited for."""
+    def _received(self, *, wait: bool) -> Iterator[Callable[[], None]]:
+        """The actions in the inbox; with `wait` at least one."""
         if wait:
             yield self._inbox.get()
         while not self._closed:
@@ -130,52 +127,52 @@ class Sampler:
             except Empty:
                 return
 
-    def _take(self, order: _Order, prompts: Sequence[Prompt], sampling: Sampling) -> None:
+    def _add(self, batch: _Batch, requests: Sequence[CompletionRequest], params: SamplingParams) -> None:
         try:
-            for index, prompt in enumerate(prompts):
-                self._engine.add(self._next_key, prompt, sampling)
-                self._orders[self._next_key] = (order, index)
-                self._next_key += 1
+            for index, request in enumerate(requests):
+                self._engine.add_request(self._next_id, request, params)
+                self._requests[self._next_id] = (batch, index)
+                self._next_id += 1
         except Exception as error:
             self._fail(error)
-            if not order.done.done():
-                order.done.set_exception(error)
+            if not batch.done.done():
+                batch.done.set_exception(error)
 
-    def _advance(self) -> None:
-        """Sample a token; what goes wrong fails all that is outstanding."""
+    def _step(self) -> None:
+        """Sample a token; an error fails every unfinished request."""
         try:
-            ended = self._engine.advance()
+            finished = self._engine.step()
             self._tokens += 1
-            for key, answer in ended:
-                order, index = self._orders.pop(key)
-                order.ended(index, answer)
-                order.outstanding -= 1
-                if not order.outstanding:
-                    order.done.set_result(None)
+            for request_id, completion in finished:
+                batch, index = self._requests.pop(request_id)
+                batch.on_finished(index, completion)
+                batch.unfinished -= 1
+                if not batch.unfinished:
+                    batch.done.set_result(None)
         except Exception as error:
             self._fail(error)
 
     def _fail(self, error: Exception) -> None:
-        for order, _ in self._orders.values():
-            if not order.done.done():
-                order.done.set_exception(error)
-        self._orders.clear()
-        with suppress(Exception):  # an engine that is gone forgets nothing more
-            self._engine.drop()
+        for batch, _ in self._requests.values():
+            if not batch.done.done():
+                batch.done.set_exception(error)
+        self._requests.clear()
+        with suppress(Exception):  # an engine that is gone cannot abort
+            self._engine.abort_all()
 
-    def _forget(self) -> None:
-        self._engine.drop()
-        self._orders.clear()
+    def _abort_all(self) -> None:
+        self._engine.abort_all()
+        self._requests.clear()
 
     def _close(self) -> None:
         self._closed = True
         with suppress(Exception):
-            self._engine.drop()
+            self._engine.abort_all()
 
 
-def _settle(done: Future[None], act: Callable[[], None]) -> None:
+def _resolve(done: Future[None], action: Callable[[], None]) -> None:
     try:
-        act()
+        action()
     except Exception as error:
         done.set_exception(error)
     else:

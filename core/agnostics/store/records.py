@@ -6,19 +6,16 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from typing import Any, Literal, get_args
+from typing import Any
 
 from msgspec import Struct
 
 from agnostics.types.language import Language
+from agnostics.types.rollout import Phase
 from agnostics.types.task import Task
 from agnostics.types.verification import CompileResult, Difference, TestResult, Verification
 
 Row = dict[str, Any]
-Phase = Literal["train", "eval_before", "eval_during", "eval_after", "eval", "eval_written"]
-"""When a program was verified; `eval_written` is once more, on tests that the model wrote."""
-PHASES: tuple[Phase, ...] = get_args(Phase)
-
 
 _COMPILED = ("ok", "wall_ms", "cpu_ms", "peak_mb", "exit_code", "signal", "message", "truncated")
 

@@ -1,4 +1,4 @@
-"""Checkpoints: a Hugging Face folder that anything loads, with what a run needs to go on in `trainer/`."""
+"""Checkpoints: a folder in Hugging Face's format, with the state that a resumed run needs in `trainer/`."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ import hashlib
 import json
 import re
 import shutil
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from agnostics.train.policy import Policy
+from agnostics.train.state import TrainerState
 from agnostics.types.errors import AgnosticsError, UsageError
-from agnostics.util.distributed import another_is_lost
+from agnostics.util.distributed import is_lost_rank_error
+from agnostics.util.text import first_line
 
 _NAME = re.compile(r"step-(\d+)")
 _MANIFEST = "trainer/manifest.json"
@@ -22,112 +24,96 @@ BEST = "best"
 """The link to the best checkpoint."""
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a run has come. The order of tasks and all seeds follow from the step's number."""
+def save(run_folder: Path, policy: Policy, tokenizer: Any, state: TrainerState, keep: int = 1) -> Path:
+    """Write the checkpoint of `state.step`, then remove all but the last `keep` and the best; returns its folder.
 
-    step: int = 0
-    completions: int = 0
-    seconds: float = 0.0
-    before: dict[str, Any] | None = None
-    """The fields of the score before training, once it is measured."""
-    measured: int = 0
-    """The last step after which held-out tasks were tried, during training."""
-    best_step: int | None = None
-    """The step after which most of them were solved: `best_pass_at_1`."""
-    best_pass_at_1: float = 0.0
-
-
-def save(run_folder: Path, policy: Policy, tokenizer: Any, progress: Progress, keep: int = 1) -> Path:
-    """Write the checkpoint of `progress.step`, then remove all but the last `keep` and the best; returns its folder.
-
-    It is written aside and renamed, so that a crash or a full disk leaves the last one intact. Every rank writes its
-    part of the optimizer's state, the first all else. Raises AgnosticsError where it cannot be written.
+    It is written to a temporary folder and renamed, so that a crash or a full disk leaves the last one intact. Every
+    rank writes its part of the optimizer's state, rank 0 the rest. Raises AgnosticsError if it cannot be written.
     """
-    home, ranks = run_folder / "checkpoints", policy.ranks
-    folder, aside = home / f"step-{progress.step:06}", home / f".step-{progress.step:06}.part"
+    home, group = run_folder / "checkpoints", policy.process_group
+    folder, partial = home / f"step-{state.step:06}", home / f".step-{state.step:06}.part"
     older = [path for path in _all(run_folder) if path != folder]
     try:
-        ranks.agreed(lambda: _make_room(aside))
-        _write(aside, policy, tokenizer, progress)
-        ranks.agreed(lambda: _publish(aside, folder, ranks.size))
+        group.run_on_main(lambda: _make_empty(partial))
+        _write(partial, policy, tokenizer, state)
+        group.run_on_main(lambda: _publish(partial, folder, group.world_size))
     except Exception as error:  # torch, safetensors and DeepSpeed each have an error of their own for a full disk
-        if ranks.first:
-            shutil.rmtree(aside, ignore_errors=True)
-        if another_is_lost(error):
+        if group.is_main:
+            shutil.rmtree(partial, ignore_errors=True)
+        if is_lost_rank_error(error):
             raise
         kept = f"the last checkpoint, {older[-1]}, is intact" if older else "there is no earlier checkpoint"
         raise AgnosticsError(
-            f"the checkpoint {folder} could not be written ({_line(error)}); {kept}; "
+            f"the checkpoint {folder} could not be written ({first_line(error)}); {kept}; "
             f"make room, then: agn run --resume {run_folder.name}"
         ) from error
-    if ranks.first:
-        point_to_best(run_folder, progress)
+    if group.is_main:
+        link_best(run_folder, state)
         _remove_old(run_folder, keep)
     return folder
 
 
-def point_to_best(run_folder: Path, progress: Progress) -> None:
-    """Let the link `checkpoints/best` lead to the best checkpoint, if that is here."""
+def link_best(run_folder: Path, state: TrainerState) -> None:
+    """Point the link `checkpoints/best` to the best checkpoint, if that exists."""
     home = run_folder / "checkpoints"
-    folder = home / f"step-{progress.best_step or 0:06}"
-    if progress.best_step is not None and folder.is_dir():
+    folder = home / f"step-{state.best_step or 0:06}"
+    if state.best_step is not None and folder.is_dir():
         link = home / f".{BEST}"
         link.unlink(missing_ok=True)
         link.symlink_to(folder.name)
         link.replace(home / BEST)
 
 
-def is_there(run_folder: Path, step: int) -> bool:
+def exists(run_folder: Path, step: int) -> bool:
     """Whether there is a checkpoint of `step`."""
     return any(path.name == f"step-{step:06}" for path in _all(run_folder))
 
 
-def last(run_folder: Path, ranks: int = 1) -> Path | None:
-    """The folder of the last checkpoint, whole as it was written; None where there is none as yet.
+def last(run_folder: Path, world_size: int = 1) -> Path | None:
+    """The folder of the last checkpoint, unmodified since it was saved; None if there is none yet.
 
-    Raises UsageError for one that is another run's, that has changed since, or that other than `ranks` ranks wrote.
+    Raises UsageError for one of another run, a modified one, or one that another number of ranks wrote.
     """
     folders = _all(run_folder)
     if not folders:
         return None
-    _check(folders[-1], run_folder, ranks)
+    _check(folders[-1], run_folder, world_size)
     return folders[-1]
 
 
-def restore(folder: Path, policy: Policy) -> Progress:
-    """Take up weights, optimizer and random state from the checkpoint `folder`; returns the progress then."""
+def restore(folder: Path, policy: Policy) -> TrainerState:
+    """Load weights, optimizer and random state from the checkpoint `folder`; returns the run's state then."""
     policy.restore(folder / "trainer")
     torch.set_rng_state(torch.load(folder / "trainer" / "random.pt", weights_only=True))
-    return Progress(**json.loads((folder / "trainer" / "progress.json").read_text(encoding="utf-8")))
+    return TrainerState(**json.loads((folder / "trainer" / "state.json").read_text(encoding="utf-8")))
 
 
-def _make_room(aside: Path) -> None:
-    shutil.rmtree(aside, ignore_errors=True)
-    (aside / "trainer").mkdir(parents=True)
+def _make_empty(partial: Path) -> None:
+    shutil.rmtree(partial, ignore_errors=True)
+    (partial / "trainer").mkdir(parents=True)
 
 
-def _write(folder: Path, policy: Policy, tokenizer: Any, progress: Progress) -> None:
+def _write(folder: Path, policy: Policy, tokenizer: Any, state: TrainerState) -> None:
     trainer = folder / "trainer"
     policy.save_model(folder)
-    if policy.ranks.first:
+    if policy.process_group.is_main:
         tokenizer.save_pretrained(folder)
         torch.save(torch.get_rng_state(), trainer / "random.pt")
-        (trainer / "progress.json").write_text(json.dumps(asdict(progress)), encoding="utf-8")
+        (trainer / "state.json").write_text(json.dumps(asdict(state)), encoding="utf-8")
     policy.save_state(trainer)
 
 
-def _publish(aside: Path, folder: Path, ranks: int) -> None:
-    """Give a checkpoint that is whole its name."""
-    _seal(aside, folder.parents[1].name, ranks)
+def _publish(partial: Path, folder: Path, world_size: int) -> None:
+    """Give a complete checkpoint its name."""
+    _write_manifest(partial, folder.parents[1].name, world_size)
     shutil.rmtree(folder, ignore_errors=True)
-    aside.rename(folder)
+    partial.rename(folder)
 
 
-def _seal(folder: Path, run: str, ranks: int) -> None:
-    """Write down whose checkpoint this is, how many ranks wrote it and what its files hold."""
+def _write_manifest(folder: Path, run: str, world_size: int) -> None:
+    """Write the manifest: the run, the number of ranks, and the checksum of each file."""
     digests = {str(path.relative_to(folder)): _digest(path) for path in folder.rglob("*") if path.is_file()}
-    (folder / _MANIFEST).write_text(json.dumps({"run": run, "ranks": ranks, "files": digests}), encoding="utf-8")
+    (folder / _MANIFEST).write_text(json.dumps({"run": run, "ranks": world_size, "files": digests}), encoding="utf-8")
 
 
 def _remove_old(run_folder: Path, keep: int) -> None:
@@ -137,24 +123,24 @@ def _remove_old(run_folder: Path, keep: int) -> None:
             shutil.rmtree(path, ignore_errors=True)
 
 
-def _check(folder: Path, run_folder: Path, ranks: int) -> None:
-    way_out = f"remove {folder} to go on from the checkpoint before it, or else from the beginning"
+def _check(folder: Path, run_folder: Path, world_size: int) -> None:
+    way_out = f"remove {folder} to resume from the checkpoint before it, or else from the beginning"
     try:
         manifest = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
-        run, wrote, files = manifest["run"], manifest["ranks"], dict(manifest["files"])
+        run, writers, files = manifest["run"], manifest["ranks"], dict(manifest["files"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UsageError(f"{folder} is no checkpoint of a run: its {_MANIFEST} cannot be read; {way_out}") from error
     if run != run_folder.name:
         raise UsageError(f"{folder} is a checkpoint of the run {run}; {way_out}")
-    if wrote != ranks:
+    if writers != world_size:
         raise UsageError(
-            f"{folder} holds the optimizer in {wrote} parts, one for each rank that wrote it, and cannot be taken up "
-            f"by {ranks}; go on with: torchrun --nproc-per-node {wrote} -m agnostics run --resume {run}"
+            f"{folder} holds the optimizer in {writers} parts, one for each rank that wrote it, and cannot be restored "
+            f"by {world_size}; resume with: torchrun --nproc-per-node {writers} -m agnostics run --resume {run}"
         )
     for name, digest in files.items():
         path = folder / name
         if not path.is_file() or _digest(path) != digest:
-            raise UsageError(f"{path} is not what was written there; {way_out}")
+            raise UsageError(f"{path}: checksum mismatch: modified since it was saved; {way_out}")
 
 
 def _digest(path: Path) -> str:
@@ -164,7 +150,3 @@ def _digest(path: Path) -> str:
 
 def _all(run_folder: Path) -> list[Path]:
     return sorted(path for path in run_folder.glob("checkpoints/step-*") if _NAME.fullmatch(path.name))
-
-
-def _line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]

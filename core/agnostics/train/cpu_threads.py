@@ -1,4 +1,4 @@
-"""Who computes on how many of a processor's threads."""
+"""The division of CPU threads between sampling and training."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from contextlib import contextmanager
 
 import torch
 
-from agnostics.rollout.engine_loop import Sampler
+from agnostics.rollout.engine_loop import EngineLoop
 
 
 @contextmanager
-def divided_threads(sampler: Sampler) -> Iterator[Callable[[], None]]:
-    """Half of the threads for sampling and half for learning, which happen at the same time; then all for each again.
+def shared_cpu_threads(engine: EngineLoop) -> Iterator[Callable[[], None]]:
+    """Half of the threads for sampling and half for training, which happen at the same time; afterwards all for each.
 
-    With all for each they would keep each other waiting: a step of a small model on two cores takes half as long again.
-    Whoever learns calls what is yielded now and then: it gives them all threads once nothing is left to sample.
+    With all threads for each, they would wait for each other: a step of a small model on two cores takes half as long
+    again. The trainer calls the yielded function now and then: it takes all threads once the engine is idle.
     """
-    every = torch.get_num_threads()
-    half = max(1, every // 2)
+    all_threads = torch.get_num_threads()
+    half = max(1, all_threads // 2)
 
-    def take_what_is_free() -> None:
-        if not sampler.busy:
-            torch.set_num_threads(every)
+    def reclaim_if_idle() -> None:
+        if not engine.is_busy:
+            torch.set_num_threads(all_threads)
 
     try:
         torch.set_num_threads(half)
-        sampler.use_threads(half)
-        yield take_what_is_free
-        sampler.use_threads(every)
+        engine.set_num_threads(half)
+        yield reclaim_if_idle
+        engine.set_num_threads(all_threads)
     finally:
-        torch.set_num_threads(every)
+        torch.set_num_threads(all_threads)

@@ -1,4 +1,4 @@
-"""DeepSpeed, made to start in one process without a launcher, and to be quiet."""
+"""The DeepSpeed engine: started in one process without a launcher, and without output."""
 
 from __future__ import annotations
 
@@ -11,28 +11,20 @@ from typing import Any
 import torch
 from torch import nn
 
+from agnostics.models.accelerator import choose_accelerator
 from agnostics.train.config import TrainConfig
 from agnostics.types.errors import MissingRequirement
 
 
 def initialise(module: nn.Module, settings: TrainConfig) -> Any:
-    """A DeepSpeed engine around `module` with AdamW. Gradients add up until its `step`, however many micro batches."""
+    """A DeepSpeed engine around `module` with AdamW. Gradients accumulate until its `step`."""
     deepspeed = _import()
-    _need_process_group(deepspeed)
-    # Shared memory between ranks on a processor: building it takes half a minute and a compiler.
+    _ensure_process_group(deepspeed)
+    # Shared memory between ranks on a CPU: its extension takes half a minute and a compiler to build.
     deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
     parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
     optimizer = torch.optim.AdamW(parameters, lr=settings.learning_rate, weight_decay=settings.weight_decay)
     return deepspeed.initialize(model=module, optimizer=optimizer, config=_config(settings))[0]
-
-
-def choose_accelerator() -> None:
-    """Tell DeepSpeed where it runs, before anything imports it: it would say on stdout that it had to guess.
-
-    Where `accelerate` is installed, saving a model imports DeepSpeed.
-    """
-    if not torch.cuda.is_available():
-        os.environ.setdefault("DS_ACCELERATOR", "cpu")
 
 
 def _import() -> Any:
@@ -52,12 +44,12 @@ def _import() -> Any:
     return deepspeed
 
 
-def _need_process_group(deepspeed: Any) -> None:
-    """The process group that the ranks have joined; or one of this process alone, without a port or a file."""
+def _ensure_process_group(deepspeed: Any) -> None:
+    """Use the process group of the ranks, or create one of this process alone, without a port or a file."""
     for name, value in {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1"}.items():
         os.environ.setdefault(name, value)
     if not torch.distributed.is_initialized():
-        deepspeed.utils.groups._WORLD_GROUP = None  # a vLLM engine that was closed may have ended the one before
+        deepspeed.utils.groups._WORLD_GROUP = None  # a vLLM engine that was closed may have destroyed the previous one
         backend = "nccl" if torch.cuda.is_available() else "gloo"
         store = torch.distributed.HashStore()  # type: ignore[attr-defined]
         torch.distributed.init_process_group(backend, store=store, rank=0, world_size=1)

@@ -1,4 +1,4 @@
-"""Ranks on the nodes of a Ray cluster: Ray places a process for each, as `torchrun` starts them on one machine."""
+"""The launcher of ranks on a Ray cluster: a process for each rank, as `torchrun` starts them on one machine."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from typing import Any, Literal
 from agnostics.sandbox.ray.connection import connected, what_ray_says
 from agnostics.types.errors import AgnosticsError, MissingRequirement
 
-PLACE_S = 30
-"""How long a cluster that is large enough may take to find room for all ranks."""
-END_S = 120
-"""How long ranks may take to end once the first has."""
-_LOOK_S = 1.0
+PLACEMENT_TIMEOUT_S = 30
+"""How long a large enough cluster may take to place all ranks."""
+EXIT_TIMEOUT_S = 120
+"""How long ranks may take to end after rank 0."""
+_POLL_S = 1.0
 
 Stream = Literal["stdout", "stderr"]
-Said = Callable[[Stream, str], None]
-"""Told of every line that a rank prints: the first on both streams, the others on stderr alone."""
+OnLine = Callable[[Stream, str], None]
+"""Called with every line that a rank prints: rank 0 on both streams, the others on stderr only."""
 
 
-def launch(address: str, ranks: int, arguments: Sequence[str], said: Said) -> int:
-    """Run `agn` with `arguments` as `ranks` ranks on the nodes of the cluster at `address`; the first's exit status.
+def launch(address: str, ranks: int, arguments: Sequence[str], on_line: OnLine) -> int:
+    """Run `agn` with `arguments` as `ranks` ranks on the nodes of the cluster at `address`; rank 0's exit status.
 
-    A rank has a GPU where the cluster has any, else a processor; they are spread over the nodes. Ctrl-C is passed on
-    to all of them. Raises MissingRequirement where the cluster has no room, AgnosticsError where a node is lost.
+    A rank has a GPU if the cluster has any, else a CPU core; ranks are spread over the nodes. Ctrl-C is forwarded to
+    all of them. Raises MissingRequirement if the cluster has no room, AgnosticsError if a node is lost.
     """
     with connected(address) as ray, _placed(ray, ranks) as places, ThreadPoolExecutor(ranks) as threads:
         environments = _environments(ray, places)
         following = [
-            threads.submit(_follow, ray, place, arguments, environment, said)
+            threads.submit(_follow, ray, place, arguments, environment, on_line)
             for place, environment in zip(places, environments, strict=True)
         ]
         return _first_status(following, places)
@@ -72,35 +72,35 @@ class RankProcess:
             assert self._process.stderr
             for line in self._process.stderr:
                 yield "stderr", line
-            status = self._process.wait(timeout=END_S)
+            status = self._process.wait(timeout=EXIT_TIMEOUT_S)
             result.seek(0)
             for line in result if first else ():
                 yield "stdout", line
             yield status
 
     def signal(self, number: int) -> None:
-        """Pass a signal on."""
+        """Forward a signal."""
         if self._process:
             self._process.send_signal(number)
 
 
 @contextmanager
 def _placed(ray: Any, ranks: int) -> Iterator[list[Any]]:
-    """An actor for each rank, spread over the nodes; at the end nothing of them is left."""
+    """An actor for each rank, spread over the nodes, until the block ends."""
     from ray.util.placement_group import placement_group, remove_placement_group
     from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
-    there = ray.cluster_resources()
-    needs = {"CPU": 1.0, **({"GPU": 1.0} if there.get("GPU") else {})}
-    if any(there.get(name, 0) < ranks * need for name, need in needs.items()):
+    resources = ray.cluster_resources()
+    needs = {"CPU": 1.0, **({"GPU": 1.0} if resources.get("GPU") else {})}
+    if any(resources.get(name, 0) < ranks * need for name, need in needs.items()):
         raise _no_room(ranks, needs)
     group = placement_group([needs] * ranks, strategy="SPREAD")
     try:
-        if not group.wait(timeout_seconds=PLACE_S):
+        if not group.wait(timeout_seconds=PLACEMENT_TIMEOUT_S):
             raise _no_room(ranks, needs)
-        made = ray.remote(RankProcess)
+        actor = ray.remote(RankProcess)
         yield [
-            made.options(
+            actor.options(
                 num_cpus=1,
                 num_gpus=needs.get("GPU", 0),
                 max_concurrency=2,
@@ -117,8 +117,8 @@ def _no_room(ranks: int, needs: Mapping[str, float]) -> MissingRequirement:
 
 
 def _environments(ray: Any, places: Sequence[Any]) -> list[dict[str, str]]:
-    """What each rank is told, by the names that `torchrun` uses."""
-    nodes = ray.get([place.node.remote() for place in places], timeout=PLACE_S)
+    """The environment of each rank, by the names that `torchrun` uses."""
+    nodes = ray.get([place.node.remote() for place in places], timeout=PLACEMENT_TIMEOUT_S)
     on_node = Counter(node for node, *_ in nodes)
     seen = Counter[str]()
     _, address, port, _ = nodes[0]
@@ -128,7 +128,7 @@ def _environments(ray: Any, places: Sequence[Any]) -> list[dict[str, str]]:
             {
                 "RANK": str(rank),
                 "WORLD_SIZE": str(len(places)),
-                # Ray shows each rank its own GPU alone, which is then the first.
+                # Ray shows each rank only its own GPU, as number 0.
                 "LOCAL_RANK": "0" if has_gpu else str(seen[node]),
                 "LOCAL_WORLD_SIZE": str(on_node[node]),
                 "MASTER_ADDR": address,
@@ -139,34 +139,34 @@ def _environments(ray: Any, places: Sequence[Any]) -> list[dict[str, str]]:
     return environments
 
 
-def _follow(ray: Any, place: Any, arguments: Sequence[str], environment: Mapping[str, str], said: Said) -> int:
-    """Pass on what a rank says until it ends; its exit status."""
+def _follow(ray: Any, place: Any, arguments: Sequence[str], environment: Mapping[str, str], on_line: OnLine) -> int:
+    """Forward a rank's output until it ends; its exit status."""
     try:
         for reference in place.run.options(num_returns="streaming").remote(arguments, environment):
-            found = ray.get(reference)
-            if isinstance(found, int):
-                return found
-            said(*found)
+            result = ray.get(reference)
+            if isinstance(result, int):
+                return result
+            on_line(*result)
     except ray.exceptions.RayError as error:
         raise AgnosticsError(
-            f"rank {environment['RANK']} is lost with its node ({what_ray_says(error)}); go on with --resume RUN"
+            f"rank {environment['RANK']} is lost with its node ({what_ray_says(error)}); continue with --resume RUN"
         ) from error
     raise AgnosticsError(f"rank {environment['RANK']} ended without a status")
 
 
 def _first_status(following: Sequence[Future[int]], places: Sequence[Any]) -> int:
-    """Wait for the first rank, and then for the others; an interrupt goes to all of them, once."""
+    """Wait for rank 0, then for the others; an interrupt is forwarded to all of them, once."""
     interrupted = False
     while not following[0].done():
         try:
-            wait(following[:1], timeout=_LOOK_S)
+            wait(following[:1], timeout=_POLL_S)
         except KeyboardInterrupt:
             if interrupted:
                 raise
             interrupted = True
             for place in places:
                 place.signal.remote(signal.SIGINT)
-    wait(following, timeout=END_S)
+    wait(following, timeout=EXIT_TIMEOUT_S)
     for place, followed in zip(places, following, strict=True):
         if not followed.done():
             place.signal.remote(signal.SIGKILL)

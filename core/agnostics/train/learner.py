@@ -1,96 +1,74 @@
-"""Lessons: from judged groups to the examples of each update, weighed over the whole batch before it is split."""
+"""The learner: trains the policy on scored rollouts."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import chain
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from agnostics.algorithms.algorithm import Algorithm
-from agnostics.algorithms.batches import batches_by_tokens
-from agnostics.algorithms.filters import is_stale, spoken_ages
-from agnostics.algorithms.loss_weights import Totals, token_weights
-from agnostics.algorithms.scoring import Judged, silent
-from agnostics.train.micro_batch import Example
+from agnostics.algorithms.filters import off_policy_steps
 from agnostics.train.policy import Policy, UpdateStats
+from agnostics.types.rollout import Rollout, RolloutBatch
+
+_MISMATCH_ROLLOUTS = 8
+"""The rollouts on which the mismatch is measured if a batch leads to no update."""
 
 
 @dataclass(frozen=True, slots=True)
-class Lessons:
-    """What the updates of one step did. `stale` counts answers skipped for their age.
+class UpdateReport:
+    """The updates of one step. `stale_rollouts` counts rollouts that were dropped for their age.
 
-    `ages` counts the tokens that were learnt from, in each update, by how many updates old they were.
+    `off_policy_steps` counts the tokens of all updates by the number of updates since they were sampled.
+    `logprob_mismatch` is None if no rollout is of the current policy version.
     """
 
     updates: list[UpdateStats]
-    stale: int
-    ages: Counter[int]
+    stale_rollouts: int
+    off_policy_steps: Counter[int]
+    logprob_mismatch: float | None
 
 
 @dataclass(frozen=True, slots=True)
-class Teacher:
-    """How a policy learns from judged groups. `limit` is the length at which answers are cut off, in tokens."""
+class Learner:
+    """Updates a policy. `max_completion_tokens` is the length at which completions are truncated."""
 
     policy: Policy
-    algorithm: Algorithm
-    limit: int
+    max_completion_tokens: int
 
-    def teach(
-        self, groups: Sequence[Sequence[Judged]], updates: int, rate: float, between: Callable[[], None]
-    ) -> Lessons:
-        """Go through the groups `updates` times, at the learning rate `rate`; an update that holds nothing is none.
-
-        `between` is called before each micro batch.
-        """
-        every = examples_of(groups, self.algorithm)
-        fresh = self._anchored([example for example in every if not self._is_stale(example)])
+    def update(
+        self,
+        batch: RolloutBatch,
+        algorithm: Algorithm,
+        *,
+        updates: int,
+        learning_rate: float,
+        before_micro_batch: Callable[[], None] = lambda: None,
+    ) -> UpdateReport:
+        """Train on the scored rollouts `updates` times; batches without trainable rollouts are skipped."""
+        rollouts = algorithm.training_rollouts(batch.groups)
+        fresh = [rollout for rollout in rollouts if not algorithm.is_stale(rollout, self.policy.version)]
+        fresh = self._with_logprobs(fresh, algorithm)
         done, ages = list[UpdateStats](), Counter[int]()
         for _ in range(updates):
-            for batch in self._batches(fresh):
-                weighed = [example for example in self._weighed(batch) if self._moves(example)]
-                if weighed:
-                    ages.update(chain.from_iterable(map(self._ages, weighed)))
-                    done.append(self.policy.update(weighed, rate, between))
-        return Lessons(done, len(every) - len(fresh), ages)
+            for weighted in algorithm.update_batches(fresh, self.max_completion_tokens):
+                if trained := [rollout for rollout in weighted if algorithm.has_gradient(rollout)]:
+                    ages.update(age for r in trained for age in off_policy_steps(r, self.policy.version))
+                    done.append(self.policy.update(trained, algorithm.loss, learning_rate, before_micro_batch))
+        mismatch = done[0].logprob_mismatch if done else self._mismatch(batch)
+        return UpdateReport(done, len(rollouts) - len(fresh), ages, mismatch)
 
-    def _anchored(self, examples: Sequence[Example]) -> list[Example]:
-        """What moves the policy with what it is compared with, then the rest, which only counts in the weights."""
-        moving = [example for example in examples if self._moves(example)]
-        return self.policy.anchored(moving) + [example for example in examples if not self._moves(example)]
+    def _with_logprobs(self, rollouts: Sequence[Rollout], algorithm: Algorithm) -> list[Rollout]:
+        """The rollouts with a gradient, with the log-probabilities that the loss needs; then those without."""
+        trained = [rollout for rollout in rollouts if algorithm.has_gradient(rollout)]
+        others = [rollout for rollout in rollouts if not algorithm.has_gradient(rollout)]
+        if algorithm.tis_cap:
+            trained = self.policy.with_old_logprobs(trained)
+        if algorithm.kl_coef:
+            trained = self.policy.with_reference_logprobs(trained)
+        return [*trained, *others]
 
-    def _moves(self, example: Example) -> bool:
-        return example.advantage != 0 or self.algorithm.kl_coef > 0
-
-    def _is_stale(self, example: Example) -> bool:
-        return is_stale(example.trajectory, self.policy.version, self.algorithm.max_off_policy_steps)
-
-    def _ages(self, example: Example) -> list[int]:
-        return spoken_ages(example.trajectory, self.policy.version)
-
-    def _batches(self, examples: Sequence[Example]) -> Iterator[Sequence[Example]]:
-        if not self.algorithm.batch_tokens:
-            yield examples
-            return
-        lengths = [example.trajectory.spoken for example in examples]
-        for places in batches_by_tokens(lengths, self.algorithm.batch_tokens):
-            yield examples[places.start : places.stop]
-
-    def _weighed(self, examples: Sequence[Example]) -> list[Example]:
-        """The examples of one update with what their tokens weigh."""
-        lengths = [example.trajectory.spoken for example in examples]
-        totals = Totals(len(lengths), sum(lengths), self.algorithm.batch_tokens or len(lengths) * self.limit)
-        weights = token_weights(lengths, self.algorithm.loss_normalization, totals)
-        return [replace(example, weight=weight) for example, weight in zip(examples, weights, strict=True)]
-
-
-def examples_of(groups: Sequence[Sequence[Judged]], algorithm: Algorithm) -> list[Example]:
-    """Every attempt that counts, without a weight as yet. An advantage of zero counts in the mean and moves nothing."""
-    drop = algorithm.filter_zero_variance or algorithm.dynamic_sampling_rounds > 0
-    kept = [group for group in groups if not (drop and silent(group))]
-    return [
-        Example(judged.attempt.trajectory, judged.advantage, weight=0.0)
-        for group in kept
-        for judged in group
-        if judged.advantage is not None
-    ]
+    def _mismatch(self, batch: RolloutBatch) -> float | None:
+        """The mismatch on a few rollouts of the current policy version."""
+        current = [r for r in batch.rollouts if set(r.sampled_versions) == {self.policy.version}]
+        return self.policy.logprob_mismatch(current[:_MISMATCH_ROLLOUTS]) if current else None

@@ -1,7 +1,7 @@
-"""Low-rank adapters: small matrices A and B beside each linear layer, which are trained in place of its weight W.
+"""Low-rank adapters: small matrices A and B beside each linear layer, which are trained instead of its weight W.
 
-The layer computes W x + s B A x, with s = alpha / rank (Hu et al. 2021, "LoRA", section 4.1). Whoever else wants the
-weights, the engine and a checkpoint, is given W + s B A.
+The layer computes W x + s B A x, with s = alpha / rank (Hu et al. 2021, "LoRA", section 4.1). The engine and
+checkpoints get the merged weight W + s B A.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from agnostics.types.errors import MissingRequirement, UsageError
 
 _ADAPTER = "default"
 _SEED = 0
-"""A starts at random, B at zero; the same A for every rank and every resume."""
+"""A is random at first, B zero; A is the same on every rank and after every resume."""
 
 
 @dataclass(frozen=True, slots=True)
-class Weight:
-    """One weight of the model by its name in the model's folder, and the adapted layer that it belongs to, if any."""
+class ModelWeight:
+    """A weight of the model by its name in the model's folder, and its adapted layer, if any."""
 
     name: str
     parameter: nn.Parameter
@@ -36,15 +36,15 @@ class Weight:
         return [self.parameter] if self.layer is None else [self.parameter, *_own(self.layer)]
 
     def merged(self) -> torch.Tensor:
-        """W, or W + s B A where the layer is adapted."""
+        """W, or W + s B A if the layer is adapted."""
         weight = self.parameter.detach()
         return weight if self.layer is None else weight + self.layer.get_delta_weight(_ADAPTER).detach()
 
 
 def adapt(model: nn.Module, settings: TrainConfig) -> None:
-    """Put adapters into the layers of `model` that the settings name, and freeze everything else.
+    """Add adapters to the layers of `model` that the settings name, and freeze everything else.
 
-    Raises UsageError where the model has no such layer, MissingRequirement without the package `peft`.
+    Raises UsageError if the model has no such layer, MissingRequirement without the package `peft`.
     """
     try:
         from peft import LoraConfig, inject_adapter_in_model
@@ -66,18 +66,18 @@ def adapt(model: nn.Module, settings: TrainConfig) -> None:
             ) from error
 
 
-def weights_of(model: nn.Module) -> Iterator[Weight]:
+def weights_of(model: nn.Module) -> Iterator[ModelWeight]:
     """Every weight of `model`, adapted or not."""
     layers = {f"{name}.base_layer.weight": layer for name, layer in _adapted(model)}
-    ours = {id(parameter) for layer in layers.values() for parameter in _own(layer)}
+    of_adapters = {id(parameter) for layer in layers.values() for parameter in _own(layer)}
     for name, parameter in model.named_parameters():
-        if id(parameter) not in ours:
-            yield Weight(name.replace(".base_layer.", "."), parameter, layers.get(name))
+        if id(parameter) not in of_adapters:
+            yield ModelWeight(name.replace(".base_layer.", "."), parameter, layers.get(name))
 
 
 @contextmanager
-def switched_off(model: nn.Module) -> Iterator[None]:
-    """A block in which the model is what it was before it was adapted."""
+def disabled(model: nn.Module) -> Iterator[None]:
+    """A block in which the adapters of the model are disabled."""
     layers = [layer for _, layer in _adapted(model)]
     for layer in layers:
         layer.set_scale(_ADAPTER, 0.0)
@@ -93,5 +93,5 @@ def _adapted(model: nn.Module) -> list[tuple[str, Any]]:
 
 
 def _own(layer: Any) -> list[nn.Parameter]:
-    """The adapter's own parameters."""
+    """The parameters of the adapter."""
     return [*layer.lora_A.parameters(), *layer.lora_B.parameters()]

@@ -1,143 +1,153 @@
-"""The figures of a step, by name, as they are stored and shown."""
+"""Metrics of a training step, by name, as they are stored and shown."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from statistics import fmean
+from typing import TYPE_CHECKING
 
-from agnostics.algorithms.scoring import Judged, silent
-from agnostics.rollout.collector import Attempt, Round
-from agnostics.train.learner import Lessons
+from agnostics.algorithms.algorithm import is_zero_variance
+from agnostics.types.rollout import Rollout, RolloutBatch
 from agnostics.types.verification import Verdict
 from agnostics.util.statistics import quantile
 
-_HARDLY_BUSY = 0.01
+if TYPE_CHECKING:
+    from agnostics.train.learner import UpdateReport
 
-FIGURES = {
-    "completions": "answers sampled, those to prompts that filled up the batch too",
-    "pass_rate": "share of programs accepted, among those judged: a failed sandbox judges nothing",
-    "reward_mean": "mean reward of the answers that have one",
-    "verdict_VERDICT": "answers with this verdict; not there where there was none",
-    "share_VERDICT": "share of answers with this verdict",
+_BARELY_BUSY = 0.01
+
+METRICS = {
+    "completions": "completions sampled, those of dynamic sampling included",
+    "pass_rate": "share of accepted programs; failed sandboxes are left out",
+    "reward_mean": "mean reward of the completions that have one",
+    "verdict_VERDICT": "completions with this verdict; absent if there is none",
+    "fraction_VERDICT": "share of completions with this verdict",
     "groups": "groups sampled",
-    "zero_variance_groups": "groups whose answers all earned the same",
-    "masked": "answers without a reward",
-    "rejected": "answers with a reward that the algorithm left out of the loss",
+    "zero_variance_groups": "groups whose task rewards are all equal",
+    "masked": "completions without a reward",
+    "filtered": "completions with a reward that the algorithm leaves out of the loss",
     "tokens": "tokens sampled",
-    "tokens_mean": "mean length of an answer, in tokens",
-    "tokens_max": "length of the longest answer, in tokens",
-    "cut_off": "answers cut off at the limit",
-    "truncated_fraction": "share of answers cut off at the limit",
-    "entropy": "entropy of the policy, in nats, estimated from the tokens sampled",
-    "sampling_s": "seconds from asking for the answers of the batch to the last of them",
-    "verifying_s": "seconds spent waiting for verdicts after the last token",
-    "tokens_per_s": "tokens sampled per second in which the engine was at work",
-    "verification_p50_ms": "milliseconds from a program's submission to its verdict: the median",
-    "verification_p99_ms": "milliseconds from a program's submission to its verdict: what 99 % of programs stay below",
-    "gap": "mean distance of the trainer's log-probabilities from the engine's, on tokens of the same version",
+    "tokens_mean": "mean length of a completion, in tokens",
+    "tokens_max": "length of the longest completion, in tokens",
+    "truncated": "completions truncated at the maximum length",
+    "truncated_fraction": "share of completions truncated at the maximum length",
+    "entropy": "entropy of the policy, in nats, estimated from the sampled tokens",
+    "generation_s": "seconds from submitting the batch to its last completion",
+    "verification_wait_s": "seconds spent waiting for verdicts after the last completion",
+    "tokens_per_s": "tokens sampled per second in which the engine was busy",
+    "verification_p50_ms": "median milliseconds from a program's submission to its verdict",
+    "verification_p99_ms": "99th percentile of the milliseconds from a program's submission to its verdict",
+    "logprob_mismatch": "mean distance of the trainer's log-probabilities from the engine's, for the same weights",
     "learning_rate": "the learning rate",
-    "policy_version": "updates that the policy has had, after the step",
+    "policy_version": "updates of the policy after the step",
     "updates": "updates in the step",
-    "stale": "answers skipped for their age",
-    "staleness_mean": "updates between sampling a token and learning from it, mean over the tokens learnt from",
-    "staleness_max": "updates between sampling a token and learning from it: the most",
+    "stale_rollouts": "rollouts dropped for their age",
+    "off_policy_steps_mean": "updates between sampling a token and training on it, mean over tokens",
+    "off_policy_steps_max": "updates between sampling a token and training on it, maximum",
     "loss": "the loss of the first update",
-    "ratio": "importance ratio, mean over tokens",
-    "clipped": "share of tokens whose ratio was clipped",
-    "kl": "divergence from the starting model, mean over tokens; 0 where `train.kl_coef` is",
-    "policy_entropy": "entropy of the policy, in nats, mean over the tokens learnt from",
-    "grad_norm": "norm of the gradient before it is clipped, mean over updates",
-    "updating_s": "seconds spent on updates",
-    "syncing_s": "seconds spent on giving the engine new weights",
-    "idle_generation": "share of the step in which the engine had nothing to do",
-    "idle_verification": "share of the step in which the sandbox had nothing to do",
-    "idle_training": "share of the step in which the trainer had nothing to do",
-    "hidden_verification": "share of the sandbox's time in which tokens were sampled or learnt from too",
-    "seconds": "seconds that the step took",
-    "PHASE_completions": "answers to held-out tasks",
-    "PHASE_pass_at_1": "held-out pass@1: mean over tasks of the share of programs accepted",
+    "importance_ratio": "importance ratio, mean over tokens",
+    "clip_fraction": "share of tokens whose ratio was clipped",
+    "kl": "KL divergence from the starting model, mean over tokens; 0 without `train.kl_coef`",
+    "policy_entropy": "entropy of the policy, in nats, mean over the trained tokens",
+    "grad_norm": "norm of the gradient before clipping, mean over updates",
+    "update_s": "seconds spent on updates",
+    "weight_sync_s": "seconds spent on loading new weights into the engine",
+    "idle_generation": "share of the step in which the engine was idle",
+    "idle_verification": "share of the step in which the sandbox was idle",
+    "idle_training": "share of the step in which the trainer was idle",
+    "verification_overlap": "share of the sandbox's busy time that overlaps with generation or training",
+    "step_s": "seconds that the step took",
+    "PHASE_completions": "completions of held-out tasks",
+    "PHASE_pass_at_1": "held-out pass@1: mean over tasks of the share of accepted programs",
     "PHASE_pass_at_1_low": "held-out pass@1: lower end of its 95 % interval, by resampling tasks",
     "PHASE_pass_at_1_high": "held-out pass@1: upper end of its 95 % interval, by resampling tasks",
 }
-"""What each figure is, by name, where VERDICT stands for any verdict and PHASE for any evaluation."""
+"""Descriptions of all metrics by name; VERDICT stands for any verdict and PHASE for any evaluation."""
 
 
-def figures_of(attempted: Round, groups: Sequence[Sequence[Judged]]) -> dict[str, float]:
-    """What was sampled and how it was judged."""
-    attempts = attempted.attempts
-    rewards = [judged.reward for group in groups for judged in group if judged.reward is not None]
-    lengths = [len(attempt.answer.token_ids) for attempt in attempts]
-    logprobs = [value for attempt in attempts for value in attempt.answer.logprobs]
-    rejected = [
-        judged for group in groups for judged in group if judged.reward is not None and judged.advantage is None
-    ]
-    cut_off = sum(attempt.answer.finish_reason == "length" for attempt in attempts)
+def describe_metric(name: str) -> str:
+    """The description of a metric by the name that loggers get (`train/loss`); empty for an unknown one."""
+    group, _, name = name.partition("/")
+    if group == "eval":
+        return METRICS.get(f"PHASE_{name}", "")
+    kind, _, verdict = name.partition("_")
+    return METRICS.get(f"{kind}_VERDICT" if verdict in set(Verdict) else name, "")
+
+
+def rollout_metrics(batch: RolloutBatch) -> dict[str, float]:
+    """Metrics of the scored rollouts of a step."""
+    rollouts = batch.rollouts
+    rewards = [rollout.reward for rollout in rollouts if rollout.reward is not None]
+    lengths = [rollout.num_sampled for rollout in rollouts]
+    logprobs = [value for rollout in rollouts for value in rollout.sampled_logprobs]
+    filtered = [rollout for rollout in rollouts if rollout.reward is not None and rollout.advantage is None]
+    truncated = sum(rollout.finish_reason == "length" for rollout in rollouts)
     return {
-        "completions": len(attempts),
-        **_verdicts(attempts),
+        "completions": len(rollouts),
+        **_verdicts(rollouts),
         "reward_mean": fmean(rewards) if rewards else 0.0,
-        "groups": len(groups),
-        "zero_variance_groups": sum(map(silent, groups)),
-        "masked": len(attempts) - len(rewards),
-        "rejected": len(rejected),
+        "groups": len(batch.groups),
+        "zero_variance_groups": sum(map(is_zero_variance, batch.groups)),
+        "masked": len(rollouts) - len(rewards),
+        "filtered": len(filtered),
         "tokens": sum(lengths),
         "tokens_mean": fmean(lengths),
         "tokens_max": max(lengths),
-        "cut_off": cut_off,
-        "truncated_fraction": cut_off / len(attempts),
+        "truncated": truncated,
+        "truncated_fraction": truncated / len(rollouts),
         "entropy": -fmean(logprobs),
-        "sampling_s": attempted.sampling_s,
-        "verifying_s": attempted.waiting_s,
-        **_latency(attempts),
+        "generation_s": batch.generation_s,
+        "verification_wait_s": batch.verification_wait_s,
+        **_verification_latency(rollouts),
     }
 
 
-def figures_of_time(seconds: float, shares: Mapping[str, float], tokens: float) -> dict[str, float]:
-    """What a step of so many seconds and sampled tokens shows of who worked when (`timeline.shares`).
+def time_metrics(seconds: float, utilisation: Mapping[str, float], tokens: float) -> dict[str, float]:
+    """Metrics of a step's time: `seconds` in all, and its utilisation (`profiling.spans.utilisation`).
 
-    Where its answers were sampled ahead and the engine had nothing more to do, it tells of no speed.
+    There is no sampling speed for a step whose rollouts were sampled ahead, while the engine was idle.
     """
-    busy = 1 - shares["idle_generation"]
-    speed = {"tokens_per_s": tokens / (busy * seconds)} if busy > _HARDLY_BUSY else {}
-    return {**shares, "seconds": seconds, **speed}
+    busy = 1 - utilisation["idle_generation"]
+    speed = {"tokens_per_s": tokens / (busy * seconds)} if busy > _BARELY_BUSY else {}
+    return {**utilisation, "step_s": seconds, **speed}
 
 
-def figures_of_lessons(lessons: Lessons) -> dict[str, float]:
-    """What the updates of a step did: means over the sampled tokens that they learnt from.
+def update_metrics(report: UpdateReport) -> dict[str, float]:
+    """Metrics of a step's updates: means over the trained tokens.
 
     `policy_entropy` is the entropy of the whole distribution at each token, `entropy` above its estimate from samples.
     """
-    updates, ages = lessons.updates, lessons.ages
+    updates, ages = report.updates, report.off_policy_steps
     if not updates:
-        return {"updates": 0, "stale": lessons.stale}
+        return {"updates": 0, "stale_rollouts": report.stale_rollouts}
     return {
         "updates": len(updates),
-        "stale": lessons.stale,
-        "staleness_mean": sum(age * tokens for age, tokens in ages.items()) / ages.total(),
-        "staleness_max": max(ages),
+        "stale_rollouts": report.stale_rollouts,
+        "off_policy_steps_mean": sum(age * tokens for age, tokens in ages.items()) / ages.total(),
+        "off_policy_steps_max": max(ages),
         "loss": updates[0].loss,
-        "ratio": fmean(update.ratio for update in updates),
-        "clipped": fmean(update.clipped for update in updates),
+        "importance_ratio": fmean(update.importance_ratio for update in updates),
+        "clip_fraction": fmean(update.clip_fraction for update in updates),
         "kl": fmean(update.kl for update in updates),
         "policy_entropy": fmean(update.entropy for update in updates),
         "grad_norm": fmean(update.grad_norm for update in updates),
     }
 
 
-def _verdicts(attempts: Sequence[Attempt]) -> dict[str, float]:
-    """How many answers got each verdict, the share of each, and that of accepted ones among those judged."""
-    counts = Counter(attempt.verification.verdict for attempt in attempts)
-    judged = len(attempts) - counts[Verdict.SANDBOX_ERROR]
-    programs = [verdict for verdict in Verdict if verdict is not Verdict.SKIPPED]
-    shares = {f"share_{verdict}": counts[verdict] / len(attempts) for verdict in programs}
+def _verdicts(rollouts: Sequence[Rollout]) -> dict[str, float]:
+    """The number and share of completions of each verdict, and the share of accepted ones among those judged."""
+    counts = Counter(rollout.verified.verdict for rollout in rollouts)
+    judged = len(rollouts) - counts[Verdict.SANDBOX_ERROR]
+    verdicts = [verdict for verdict in Verdict if verdict is not Verdict.SKIPPED]
+    fractions = {f"fraction_{verdict}": counts[verdict] / len(rollouts) for verdict in verdicts}
     present = {f"verdict_{verdict}": count for verdict, count in sorted(counts.items())}
-    return {"pass_rate": counts[Verdict.ACCEPTED] / judged if judged else 0.0, **present, **shares}
+    return {"pass_rate": counts[Verdict.ACCEPTED] / judged if judged else 0.0, **present, **fractions}
 
 
-def _latency(attempts: Sequence[Attempt]) -> dict[str, float]:
-    """How long verdicts took, of programs that ran."""
-    times = sorted(attempt.verification.wall_ms for attempt in attempts if attempt.verification.attempts)
+def _verification_latency(rollouts: Sequence[Rollout]) -> dict[str, float]:
+    """Percentiles of the verification time, of programs that ran."""
+    times = sorted(rollout.verified.wall_ms for rollout in rollouts if rollout.verified.attempts)
     if not times:
         return {}
     return {f"verification_p{percent}_ms": quantile(times, percent / 100) for percent in (50, 99)}

@@ -1,4 +1,4 @@
-"""What a run will do and need, reckoned from its configuration: nothing is started, downloaded or written."""
+"""The plan of a run, computed from its configuration: nothing is started, downloaded or written."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from agnostics.models.hub import Remote, look_up
-from agnostics.models.loading import load_tokenizer, model_here
-from agnostics.models.memory import Memory, Shape, kv_bytes_per_token, memory_of, shape_of
-from agnostics.models.starter.bootstrap import starter_here
+from agnostics.models.hub import RemoteModel, look_up
+from agnostics.models.loading import find_local_model, load_tokenizer
+from agnostics.models.shape import ModelShape, shape_of
+from agnostics.models.starter.bootstrap import cached_starter
 from agnostics.plugins.manager import PluginManager
-from agnostics.rollout.task_sampler import ask_all
+from agnostics.rollout.prompts import render_prompts
 from agnostics.train.config import RunConfig
-from agnostics.train.overrides import tuned
-from agnostics.train.setup import check_names, held_out_tasks, prompt_limit, training_data
+from agnostics.train.memory import MemoryEstimate, estimate_memory, kv_bytes_per_token
+from agnostics.train.setup import check_names, configured_algorithm, held_out_tasks, prompt_limit, training_data
 from agnostics.types.errors import UsageError
 from agnostics.types.task import Task
 
 STAGES, DEVICES = (1, 2, 3), (1, 2, 4, 8)
-"""The ZeRO stages and numbers of devices that memory is told for."""
+"""The ZeRO stages and numbers of devices of the memory table."""
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
-    """How much a run has to do.
+class WorkEstimate:
+    """The amount of work of a run.
 
-    Where the tokenizer is not here, `left_out` is None, and no task is; `longest_prompt` is then what is allowed.
+    Without the tokenizer `left_out` is None, no task is left out, and `longest_prompt` is the longest allowed.
     """
 
     tasks: int
@@ -37,32 +37,32 @@ class Work:
     steps_per_epoch: int
     steps: int
     programs_per_step: int
-    """Programs verified in a step; with `rollout.dynamic_sampling_rounds`, the most that it may come to."""
+    """Programs verified in a step; with `rollout.dynamic_sampling_rounds`, the maximum."""
     tokens_per_step: int
     """Tokens sampled in a step, at most."""
     programs: int
-    """Programs verified in the run, those of held-out tasks included."""
+    """Programs verified in the run, held-out tasks included."""
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What a run will do and need. What cannot be told yet is None; `missing` is what `agn run` would end with."""
+class RunPlan:
+    """The work and the needs of a run. Unknown parts are None; `missing` are the errors of `agn run`."""
 
     folder: Path | None
-    remote: Remote | None
-    shape: Shape | None
-    memory: Memory | None
-    by_devices: dict[int, dict[int, Memory | None]]
+    remote: RemoteModel | None
+    shape: ModelShape | None
+    memory: MemoryEstimate | None
+    by_devices: dict[int, dict[int, MemoryEstimate | None]]
     """The same, by ZeRO stage and number of devices."""
-    work: Work | None
+    work: WorkEstimate | None
     longest: int
-    """Tokens of a prompt and its answer together, at most."""
-    answers_at_once: int | None
-    """How many of that length the engine's memory holds at one time."""
+    """The most tokens of a prompt and its completion together."""
+    concurrent_sequences: int | None
+    """The number of sequences of that length that fit into the engine's KV cache."""
     missing: tuple[UsageError, ...]
 
 
-def plan(config: RunConfig, plugins: PluginManager, devices: int) -> Plan:
+def plan(config: RunConfig, plugins: PluginManager, devices: int) -> RunPlan:
     """The plan of the run that `config` describes, on `devices` devices. Raises UsageError for unknown names."""
     check_names(config, plugins)
     folder = _folder(config, plugins)
@@ -74,40 +74,42 @@ def plan(config: RunConfig, plugins: PluginManager, devices: int) -> Plan:
     except UsageError as error:
         missing.append(error)
     longest = (work.longest_prompt if work else config.rollout.max_prompt_tokens) + config.rollout.max_completion_tokens
-    at_once = _answers_at_once(config, shape, longest) if shape else None
-    if at_once == 0:
+    concurrent = _concurrent_sequences(config, shape, longest) if shape else None
+    if concurrent == 0:
         missing.append(_too_little_cache(config, longest))
-    reckon = partial(_memory, config, plugins, shape, longest)
-    return Plan(
+    estimate = partial(_memory, config, plugins, shape, longest)
+    return RunPlan(
         folder=folder,
         remote=remote,
         shape=shape,
-        memory=reckon(config.train.zero_stage, devices),
-        by_devices={stage: {count: reckon(stage, count) for count in DEVICES} for stage in STAGES},
+        memory=estimate(config.train.zero_stage, devices),
+        by_devices={stage: {count: estimate(stage, count) for count in DEVICES} for stage in STAGES},
         work=work,
         longest=longest,
-        answers_at_once=at_once,
+        concurrent_sequences=concurrent,
         missing=tuple(missing),
     )
 
 
 def _memory(
-    config: RunConfig, plugins: PluginManager, shape: Shape | None, longest: int, stage: int, devices: int
-) -> Memory | None:
+    config: RunConfig, plugins: PluginManager, shape: ModelShape | None, longest: int, stage: int, devices: int
+) -> MemoryEstimate | None:
     if shape is None:
         return None
-    reference = tuned(plugins.algorithm(config.algorithm), config).kl_coef > 0 and not config.train.lora_rank
-    return memory_of(shape, config, longest, reference=reference, stage=stage, devices=devices)
+    reference = (
+        configured_algorithm(plugins.algorithm(config.algorithm), config).kl_coef > 0 and not config.train.lora_rank
+    )
+    return estimate_memory(shape, config, longest, reference=reference, stage=stage, devices=devices)
 
 
 def _folder(config: RunConfig, plugins: PluginManager) -> Path | None:
-    """The model's folder, None where the model is yet to be downloaded or made."""
+    """The model's folder, None if the model is not on this machine yet."""
     if config.model != "starter":
-        return model_here(config.model)
-    return starter_here(plugins.language(config.language), plugins.dataset("starter")[0], seed=config.seed)
+        return find_local_model(config.model)
+    return cached_starter(plugins.language(config.language), plugins.dataset("starter")[0])
 
 
-def _answers_at_once(config: RunConfig, shape: Shape, longest: int) -> int:
+def _concurrent_sequences(config: RunConfig, shape: ModelShape, longest: int) -> int:
     rollout = config.rollout
     wanted = min(rollout.max_num_seqs, rollout.prompts_per_step * rollout.group_size)
     if rollout.engine != "vllm":
@@ -117,34 +119,36 @@ def _answers_at_once(config: RunConfig, shape: Shape, longest: int) -> int:
 
 def _too_little_cache(config: RunConfig, longest: int) -> UsageError:
     return UsageError(
-        f"rollout.kv_cache_gib = {config.rollout.kv_cache_gib} does not hold a prompt and its answer, "
+        f"rollout.kv_cache_gib = {config.rollout.kv_cache_gib} does not hold a prompt and its completion, "
         f"{longest} tokens; raise it, or lower rollout.max_completion_tokens or rollout.max_prompt_tokens"
     )
 
 
 def _tasks(config: RunConfig, plugins: PluginManager) -> tuple[list[Task], list[Task]]:
-    """The tasks to train on, and those held out."""
+    """The training tasks and the held-out tasks."""
     adapter, source = training_data(config, plugins)
     train = list(adapter.tasks("train", source=source, seed=config.seed))
     return train, held_out_tasks(config, adapter, source)
 
 
-def _work(config: RunConfig, plugins: PluginManager, folder: Path | None, train: list[Task], test: list[Task]) -> Work:
+def _work(
+    config: RunConfig, plugins: PluginManager, folder: Path | None, train: list[Task], test: list[Task]
+) -> WorkEstimate:
     rollout, evaluation = config.rollout, config.evaluation
     tasks, left_out, held_out, longest = len(train), None, len(test), rollout.max_prompt_tokens
     if folder:
         tokenizer, limit = load_tokenizer(folder), prompt_limit(config, folder)
         language = plugins.language(config.language)
-        questions, left_out = ask_all(tokenizer, language, train, limit)
-        tests = ask_all(tokenizer, language, test, limit)[0] if test else []
-        tasks, held_out = len(questions), len(tests)
-        longest = max(len(question.prompt) for question in [*questions, *tests])
+        prompts, left_out = render_prompts(tokenizer, language, train, limit)
+        tests = render_prompts(tokenizer, language, test, limit)[0] if test else []
+        tasks, held_out = len(prompts), len(tests)
+        longest = max(len(prompt.token_ids) for prompt in [*prompts, *tests])
     steps_per_epoch = math.ceil(tasks / rollout.prompts_per_step)
     steps = config.steps or steps_per_epoch
-    rounds = 1 + tuned(plugins.algorithm(config.algorithm), config).dynamic_sampling_rounds
+    rounds = 1 + configured_algorithm(plugins.algorithm(config.algorithm), config).dynamic_sampling_rounds
     per_step = rollout.prompts_per_step * rollout.group_size * rounds
-    measurements = 2 + ((steps - 1) // evaluation.eval_interval if evaluation.eval_interval else 0)
-    return Work(
+    evaluations = 2 + ((steps - 1) // evaluation.eval_interval if evaluation.eval_interval else 0)
+    return WorkEstimate(
         tasks=tasks,
         left_out=left_out,
         held_out=held_out,
@@ -153,5 +157,5 @@ def _work(config: RunConfig, plugins: PluginManager, folder: Path | None, train:
         steps=steps,
         programs_per_step=per_step,
         tokens_per_step=per_step * rollout.max_completion_tokens,
-        programs=steps * per_step + measurements * held_out * evaluation.samples,
+        programs=steps * per_step + evaluations * held_out * evaluation.samples,
     )

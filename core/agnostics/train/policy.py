@@ -1,4 +1,4 @@
-"""The policy: a model under DeepSpeed that is scored and updated."""
+"""The policy: a model under DeepSpeed that scores tokens and is updated."""
 
 from __future__ import annotations
 
@@ -12,45 +12,54 @@ from typing import Any, Self
 import torch
 from transformers import AutoModelForCausalLM
 
-from agnostics.algorithms.algorithm import Algorithm
-from agnostics.algorithms.grpo import GRPO
-from agnostics.algorithms.loss import micro_batch_loss
+from agnostics.algorithms.loss import Loss
+from agnostics.algorithms.micro_batch import MicroBatch, split_by_size, stack
+from agnostics.models.token_logprobs import TokenLogprobModel
 from agnostics.train import lora
 from agnostics.train.config import TrainConfig
 from agnostics.train.deepspeed_engine import initialise
-from agnostics.train.micro_batch import Example, MicroBatch, by_size, spoken_logprobs, stack
-from agnostics.train.token_logprobs import TokenScorer
-from agnostics.types.rollout import Segment, Trajectory
-from agnostics.util.distributed import ALONE, Ranks
+from agnostics.types.rollout import Rollout, Segment
+from agnostics.types.task import Task, Test
+from agnostics.util.distributed import SINGLE_PROCESS, ProcessGroup
 
-_IDLE = [Example(Trajectory((0,), (Segment.spoken((0,), (0.0,), 0),)), 0.0, 0.0)]
-"""What a rank scores or learns nothing from while others have another micro batch."""
+LossFunction = Callable[[torch.Tensor, MicroBatch], Loss]
+"""(log-probabilities under the policy, micro batch) -> loss."""
+
+_DUMMY = [
+    Rollout(
+        task=Task(id="dummy", tests=(Test(input="", output=""),)),
+        sample=0,
+        prompt_ids=(0,),
+        segments=(Segment.sampled((0,), (0.0,), (0,)),),
+    )
+]
+"""A dummy micro batch that keeps collectives aligned while other ranks have another one."""
 
 
 @dataclass(frozen=True, slots=True)
 class UpdateStats:
-    """What one update saw, over its N tokens: the loss, the mean ratio, the share clipped, the mean divergence.
+    """Statistics of one update over its N tokens.
 
-    `gap` is the mean of |log-probability here - in the engine|, before the update, over the tokens of the same
-    version (None where there are none); `kl` is 0 where it is not asked for; `entropy` is the mean over tokens of the
-    policy's entropy there, in nats, at the sampling temperature.
+    `importance_ratio`, `kl` and `entropy` (in nats, at the sampling temperature) are means over tokens.
+    `logprob_mismatch` is the mean of |log-probability in the trainer - in the engine|, before the update, over the
+    tokens of the current policy version; None without such tokens.
     """
 
     loss: float
-    ratio: float
-    gap: float | None
-    clipped: float
+    importance_ratio: float
+    logprob_mismatch: float | None
+    clip_fraction: float
     kl: float
     entropy: float
     grad_norm: float
 
 
 class Policy:
-    """A model with its optimizer, in one DeepSpeed engine on all `ranks`. `version` counts its updates.
+    """A model with its optimizer, in one DeepSpeed engine on all ranks. `version` counts its updates.
 
-    An algorithm with a divergence needs `reference`, the folder of the model that it is from: a second one in memory,
-    or with adapters the same one with the adapters switched off.
-    Every rank is given the same examples and gets the same answers; each passes its share through the model.
+    `reference` is the folder of the reference model of a KL term: a second model in memory, or with LoRA the same one
+    with its adapters disabled. Every rank gets the same rollouts and returns the same results; each passes its shard
+    through the model.
     """
 
     def __init__(
@@ -58,64 +67,68 @@ class Policy:
         folder: Path,
         settings: TrainConfig,
         temperature: float,
-        algorithm: Algorithm = GRPO,
         reference: Path | None = None,
-        ranks: Ranks = ALONE,
+        process_group: ProcessGroup = SINGLE_PROCESS,
     ) -> None:
-        self.ranks = ranks
-        self._settings, self._algorithm = settings, algorithm
+        self.process_group = process_group
+        self._settings = settings
         model = self._load(folder)
         if settings.lora_rank:
             lora.adapt(model, settings)
-        scorer = TokenScorer(model, temperature, recompute=settings.activation_checkpointing)
-        self._engine: Any = initialise(scorer, settings)
+        module = TokenLogprobModel(model, temperature, recompute=settings.activation_checkpointing)
+        self._engine: Any = initialise(module, settings)
         self._reference: Any = None
         if reference and not settings.lora_rank:
-            self._reference = TokenScorer(self._load(reference), temperature).to(self._engine.device)
+            self._reference = TokenLogprobModel(self._load(reference), temperature).to(self._engine.device)
         self.version = 0
 
-    def anchored(self, examples: Sequence[Example]) -> list[Example]:
-        """The examples with the log-probabilities that the algorithm needs from before an update."""
-        anchored = list(examples)
-        if self._algorithm.tis_cap:
-            anchored = [replace(example, old=values) for example, values in self._scored(self._engine, anchored)]
-        if self._algorithm.kl_coef:
-            with self._as_it_began() as scorer:
-                scored = self._scored(scorer, anchored)
-            anchored = [replace(example, reference=values) for example, values in scored]
-        return anchored
+    def with_old_logprobs(self, rollouts: Sequence[Rollout]) -> list[Rollout]:
+        """The rollouts with the log-probabilities of the policy as it is now."""
+        logprobs = self._logprobs(self._engine, rollouts)
+        return [replace(rollout, old_logprobs=row) for rollout, row in zip(rollouts, logprobs, strict=True)]
+
+    def with_reference_logprobs(self, rollouts: Sequence[Rollout]) -> list[Rollout]:
+        """The rollouts with the log-probabilities of the reference model."""
+        with self._reference_model() as model:
+            logprobs = self._logprobs(model, rollouts)
+        return [replace(rollout, reference_logprobs=row) for rollout, row in zip(rollouts, logprobs, strict=True)]
 
     def update(
-        self, examples: Sequence[Example], learning_rate: float, between: Callable[[], None] = lambda: None
+        self,
+        rollouts: Sequence[Rollout],
+        loss: LossFunction,
+        learning_rate: float,
+        before_micro_batch: Callable[[], None] = lambda: None,
     ) -> UpdateStats:
-        """One step of AdamW on the algorithm's loss over `examples`; `between` is called before each micro batch."""
+        """One step of AdamW on `loss` over `rollouts`."""
         for group in self._engine.optimizer.param_groups:
             group["lr"] = learning_rate
         totals = torch.zeros(8, dtype=torch.float64)
-        for chunk in self._share(self._chunks(examples)):
-            between()
-            totals += self._idle() if chunk is _IDLE else self._backward(stack(chunk).to(self._engine.device))
+        for chunk in self._shard(self._micro_batches(rollouts)):
+            before_micro_batch()
+            totals += self._dummy_backward() if chunk is _DUMMY else self._backward(chunk, loss)
         self._engine.step()
         self.version += 1
         norm = self._engine.get_global_grad_norm()
-        loss, *sums, tokens, gap, own = self.ranks.summed(totals.tolist())
-        ratio, clipped, kl, entropy = (value / tokens for value in sums)
-        return UpdateStats(loss, ratio, gap / own if own else None, clipped, kl, entropy, float(norm or 0.0))
+        value, *sums, tokens, mismatch, current = self.process_group.all_reduce_sum(totals.tolist())
+        ratio, clipped, kl, entropy = (total / tokens for total in sums)
+        return UpdateStats(
+            value, ratio, mismatch / current if current else None, clipped, kl, entropy, float(norm or 0.0)
+        )
 
-    def gap(self, trajectories: Sequence[Trajectory]) -> float:
-        """The mean of |log-probability here - log-probability when sampled| over the tokens of `trajectories`."""
-        examples = [Example(trajectory, 0.0, 0.0) for trajectory in trajectories]
+    def logprob_mismatch(self, rollouts: Sequence[Rollout]) -> float:
+        """The mean of |log-probability here - in the engine that sampled| over the sampled tokens of `rollouts`."""
         distances = [
             abs(here - there)
-            for example, values in self._scored(self._engine, examples)
-            for here, there in zip(values, spoken_logprobs(example.trajectory), strict=True)
+            for rollout, row in zip(rollouts, self._logprobs(self._engine, rollouts), strict=True)
+            for here, there in zip(row, rollout.sampled_logprobs, strict=True)
         ]
         return fmean(distances) if distances else 0.0
 
     def weights(self) -> Iterator[tuple[str, torch.Tensor]]:
-        """Every weight by its name in the model's folder, with its adapter merged into it where it has one.
+        """Every weight by its name in the model's folder, with its adapter merged if it has one.
 
-        Those of ZeRO stage 3 are gathered one at a time.
+        With ZeRO stage 3 they are gathered one at a time.
         """
         import deepspeed
 
@@ -127,14 +140,14 @@ class Policy:
 
     def save_model(self, folder: Path) -> None:
         """Write the model into `folder` in Hugging Face's format."""
-        weights = {name: weight for name, weight in self.weights() if self.ranks.first}
-        if self.ranks.first:
+        weights = {name: weight for name, weight in self.weights() if self.process_group.is_main}
+        if self.process_group.is_main:
             self._engine.module.model.save_pretrained(folder, state_dict=weights)
 
     def save_state(self, folder: Path) -> None:
-        """Write what `restore` needs into `folder`: weights as they are trained, and the optimizer.
+        """Write what `restore` needs into `folder`: the trained weights and the optimizer's state.
 
-        With adapters, these and nothing else: they go with the model that the run began with.
+        With LoRA these are the adapters alone: they belong to the run's starting model.
         """
         self._engine.save_checkpoint(
             str(folder),
@@ -145,7 +158,7 @@ class Policy:
         )
 
     def restore(self, folder: Path) -> None:
-        """Take up weights and optimizer where `save_state` left them in `folder`."""
+        """Load the weights and the optimizer's state that `save_state` wrote into `folder`."""
         strict = self._settings.lora_rank == 0
         _, client = self._engine.load_checkpoint(str(folder), tag="state", load_module_strict=strict)
         self.version = client["version"]
@@ -160,61 +173,62 @@ class Policy:
         return AutoModelForCausalLM.from_pretrained(folder, dtype=getattr(torch, self._settings.dtype))
 
     @contextmanager
-    def _as_it_began(self) -> Iterator[Any]:
-        """What scores as the model that the run began with."""
+    def _reference_model(self) -> Iterator[Any]:
+        """The model that the run started with."""
         if self._reference is not None:
             yield self._reference
         else:
-            with lora.switched_off(self._engine.module.model):
+            with lora.disabled(self._engine.module.model):
                 yield self._engine
 
-    def _scored(self, scorer: Any, examples: Sequence[Example]) -> list[tuple[Example, tuple[float, ...]]]:
-        """Each example with the log-probabilities that `scorer` gives what the policy spoke."""
-        chunks = self._chunks(examples)
-        scores = self.ranks.joined_shares([self._score(scorer, chunk) for chunk in self._share(chunks)])
-        found = {
-            id(example): row
-            for chunk, rows in zip(chunks, scores, strict=False)  # the idle ones come last
-            for example, row in zip(chunk, rows, strict=True)
+    def _logprobs(self, model: Any, rollouts: Sequence[Rollout]) -> list[tuple[float, ...]]:
+        """The log-probabilities that `model` gives the sampled tokens of each rollout."""
+        chunks = self._micro_batches(rollouts)
+        rows = self.process_group.gather_shards([self._score(model, chunk) for chunk in self._shard(chunks)])
+        by_rollout = {
+            id(rollout): row
+            for chunk, chunk_rows in zip(chunks, rows, strict=False)  # dummy micro batches come last
+            for rollout, row in zip(chunk, chunk_rows, strict=True)
         }
-        return [(example, found[id(example)]) for example in examples]
+        return [by_rollout[id(rollout)] for rollout in rollouts]
 
-    def _score(self, scorer: Any, chunk: Sequence[Example]) -> list[tuple[float, ...]]:
-        """The log-probabilities of each example's tokens."""
+    def _score(self, model: Any, chunk: Sequence[Rollout]) -> list[tuple[float, ...]]:
         batch = stack(chunk).to(self._engine.device)
         with torch.no_grad():
-            values, _ = scorer(batch.prompt, batch.token_ids, batch.mask)
-        return [tuple(row.tolist()) for row in values.split(batch.mask.sum(-1).tolist())]
+            logprobs, _ = model(batch.prompt_ids, batch.token_ids, batch.mask)
+        return [tuple(row.tolist()) for row in logprobs.split(batch.mask.sum(-1).tolist())]
 
-    def _chunks(self, examples: Sequence[Example]) -> list[list[Example]]:
-        """The examples of each micro batch."""
+    def _micro_batches(self, rollouts: Sequence[Rollout]) -> list[list[Rollout]]:
         settings = self._settings
-        return by_size(examples, settings.micro_batch_tokens, prompt_once=not settings.activation_checkpointing)
+        return split_by_size(rollouts, settings.micro_batch_tokens, prompt_once=not settings.activation_checkpointing)
 
-    def _share(self, chunks: Sequence[list[Example]]) -> Sequence[list[Example]]:
-        """This rank's chunks, and idle ones where others have more.
+    def _shard(self, chunks: Sequence[list[Rollout]]) -> Sequence[list[Rollout]]:
+        """This rank's micro batches, and dummy ones if other ranks have more.
 
-        DeepSpeed gathers weights and reduces gradients in every pass, so that all ranks have to make equally many.
+        DeepSpeed gathers weights and reduces gradients in every pass, so that all ranks must make equally many.
         """
-        return self.ranks.share([*chunks, *[_IDLE] * (-len(chunks) % self.ranks.size)])
+        size = self.process_group.world_size
+        return self.process_group.shard([*chunks, *[_DUMMY] * (-len(chunks) % size)])
 
-    def _idle(self) -> torch.Tensor:
-        """Pass nothing through the model; the sums of `_backward` over no tokens."""
-        batch = stack(_IDLE).to(self._engine.device)
-        logprobs, _ = self._engine(batch.prompt, batch.token_ids, batch.mask)
+    def _dummy_backward(self) -> torch.Tensor:
+        """A pass without gradient; the sums of `_backward` over no tokens."""
+        batch = stack(_DUMMY).to(self._engine.device)
+        logprobs, _ = self._engine(batch.prompt_ids, batch.token_ids, batch.mask)
         self._engine.backward(0.0 * logprobs.sum())
         return torch.zeros(8, dtype=torch.float64)
 
-    def _backward(self, batch: MicroBatch) -> torch.Tensor:
+    def _backward(self, chunk: Sequence[Rollout], loss_function: LossFunction) -> torch.Tensor:
         """Add the gradient of one micro batch; sums over its tokens of loss, ratio, clipped, kl, entropy and one.
 
-        The last two sums, of the gap and of one, are over those tokens that this version sampled.
+        The last two sums, of the mismatch and of one, are over the tokens of the current policy version.
         """
-        logprobs, entropies = self._engine(batch.prompt, batch.token_ids, batch.mask)
-        loss = micro_batch_loss(self._algorithm, logprobs, batch)
-        self._engine.backward(loss.value * self.ranks.size)  # DeepSpeed averages over ranks; the loss is their sum
-        own = batch.versions == self.version
-        gap = (logprobs.detach() - batch.behaviour).abs() * own
-        over_tokens = (loss.ratio, loss.clipped, loss.kl, entropies, torch.ones_like(gap), gap, own)
-        sums = (loss.value.detach(), *map(torch.sum, over_tokens))
+        batch = stack(chunk).to(self._engine.device)
+        logprobs, entropies = self._engine(batch.prompt_ids, batch.token_ids, batch.mask)
+        loss = loss_function(logprobs, batch)
+        # DeepSpeed averages over ranks; the loss is their sum.
+        self._engine.backward(loss.value * self.process_group.world_size)
+        current = batch.policy_versions == self.version
+        mismatch = (logprobs.detach() - batch.rollout_logprobs).abs() * current
+        per_token = (loss.ratio, loss.is_clipped, loss.kl, entropies, torch.ones_like(mismatch), mismatch, current)
+        sums = (loss.value.detach(), *map(torch.sum, per_token))
         return torch.stack([value.double().cpu() for value in sums])

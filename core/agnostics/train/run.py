@@ -1,152 +1,185 @@
-"""One training run from beginning to end, and what is left of it when it is interrupted."""
+"""One training run from beginning to end, and its state if it is interrupted."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, nullcontext
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from agnostics.algorithms.scoring import Judge
+from agnostics.algorithms.algorithm import ScoringContext
+from agnostics.callbacks.callback import RunCallback, RunInfo, RunStatus
+from agnostics.callbacks.chrome_trace import ChromeTrace
+from agnostics.callbacks.dispatch import CallbackList, Isolated
 from agnostics.inference.engine import EngineSettings, open_engine
 from agnostics.models.loading import stop_ids
 from agnostics.plugins.manager import PluginManager
-from agnostics.rollout.collector import open_workshop
-from agnostics.rollout.task_sampler import Question
+from agnostics.plugins.run_hooks import PluginHooks
+from agnostics.profiling.spans import SpanRecorder
+from agnostics.rollout.collector import RolloutCollector
+from agnostics.rollout.engine_loop import EngineLoop
+from agnostics.rollout.sources import EngineSource
+from agnostics.rollout.verification import RolloutVerifier
 from agnostics.store import default_url
+from agnostics.store.run_recorder import RunRecorder
 from agnostics.train import checkpoint
-from agnostics.train.checkpoint import Progress
-from agnostics.train.config import RunConfig, output_folder, to_toml
-from agnostics.train.journal import Journal, Reporter, Status, Summary
-from agnostics.train.learner import Teacher
+from agnostics.train.config import RunConfig, output_folder
+from agnostics.train.config_file import ConfigFile
+from agnostics.train.learner import Learner
 from agnostics.train.policy import Policy
-from agnostics.train.run_recorder import open_books
-from agnostics.train.setup import Ingredients, prepare, resolve
+from agnostics.train.rollout_schedule import RolloutSchedule
+from agnostics.train.run_store import RunStore
+from agnostics.train.setup import RunInputs, prepare, resolved_config
+from agnostics.train.state import RunSummary, TrainerState
 from agnostics.train.trainer import Trainer
-from agnostics.train.weight_sync import synchronise
-from agnostics.types.errors import AgnosticsError
-from agnostics.types.language import Language
-from agnostics.util.distributed import Ranks, joined
-from agnostics.util.signals import Interrupts
+from agnostics.util.distributed import ProcessGroup, join_process_group
+from agnostics.util.signals import ForcedInterrupt, InterruptHandler
+from agnostics.util.statistics import PassRate
 from agnostics.verify import Verifier
 
 
-def run(config: RunConfig, plugins: PluginManager, reporter: Reporter, resume: Path | None = None) -> Summary:
-    """Train as `config` says, or go on with the run in the folder `resume`, from its last checkpoint if it has one.
+def run(config: RunConfig, plugins: PluginManager, progress: RunCallback, resume: Path | None = None) -> RunSummary:
+    """Train as `config` says, or resume the run in the folder `resume`, from its last checkpoint if it has one.
 
-    Where a launcher started several ranks, each of them calls this and the first keeps the books. Ctrl-C and SIGTERM
-    end it with a checkpoint, and the summary's status says so; before there is anything to keep they raise
-    KeyboardInterrupt. Raises AgnosticsError for expected failures; what was stored until then stays.
+    If a launcher started several ranks, each of them calls this, and rank 0 reports. Ctrl-C and SIGTERM end the run
+    with a checkpoint, and the summary's status says so; a second Ctrl-C ends it at once. Raises KeyboardInterrupt
+    before there is anything to keep, and AgnosticsError for expected failures; what was stored until then stays.
     """
-    with joined() as ranks, Interrupts() as interrupts, ExitStack() as resources:
-        start = ranks.agreed(lambda: checkpoint.last(resume, ranks.size)) if resume else None
-        found = ranks.in_turn(lambda: prepare(config, plugins, reporter.say, start))
-        config = resolve(config, found, config.store or default_url(), output_folder(config))
-        books = resources.enter_context(open_books(str(config.store), plugins, ranks))
-        trainer = _open(resources, config, found, plugins.languages(), ranks, interrupts, reporter)
-        progress = _take_up(start, trainer) if start else Progress()
-        with books.run(config, found.language, resume, progress) as name:
-            folder = ranks.agreed(lambda: _folder(config, name))
-            with (
-                books.ledger(name) as ledger,
-                books.trace(folder) as trace,
-                books.watched(found.watchers, config, name, folder) as log,
-            ):
-                journal = Journal(
-                    name,
-                    folder,
-                    books.plugins,
-                    ledger,
-                    trace,
-                    log,
-                    reporter,
-                    trainer,
-                    found.tokenizer,
-                    books.url,
-                    progress,
-                )
-                with interrupts.held() if ranks.size > 1 else nullcontext():
-                    status = _train(journal, trainer, found.held_out)
-            summary = journal.summary(status)
-            books.finish(name, status, summary.as_dict())
-        return summary
+    with join_process_group() as group, InterruptHandler(progress.message) as interrupts, ExitStack() as resources:
+        start = group.run_on_main(lambda: checkpoint.last(resume, group.world_size)) if resume else None
+        inputs = group.run_main_first(lambda: prepare(config, plugins, progress.message, start))
+        config = resolved_config(config, inputs, config.store or default_url(), output_folder(config))
+        store = resources.enter_context(RunStore.open(str(config.store), group))
+        trainer = _open_trainer(resources, config, inputs, plugins, group, interrupts, progress)
+        if start:
+            trainer.state = _restore(start, trainer)
+        info = group.run_on_main(lambda: store.start(config, inputs.language, resume, trainer.state))
+        trainer.folder = Path(str(config.output)) / info.id
+        info = replace(info, folder=trainer.folder, steps=inputs.steps)
+        if group.is_main:
+            trainer.callbacks = _callbacks(store, config, inputs, plugins, progress)
+        with interrupts.held() if group.world_size > 1 else nullcontext():
+            return _train(trainer, info, group, store.url)
 
 
-def _train(journal: Journal, trainer: Trainer, held_out: Sequence[Question]) -> Status:
-    """Measure, train, measure again; an interrupt leaves a checkpoint."""
+def _train(trainer: Trainer, info: RunInfo, group: ProcessGroup, store: str) -> RunSummary:
+    """Train between the callbacks' start and end; an interrupt leaves a checkpoint."""
+    with _reported(trainer.callbacks, info, group) as finish:
+        status: RunStatus = "finished"
+        try:
+            trainer.train()
+        except ForcedInterrupt:
+            status = "interrupted"
+        except KeyboardInterrupt:
+            status = "interrupted"
+            trainer.engine.abort_all()
+            trainer.save_checkpoint()
+        summary = _summary(trainer, info.id, status, trainer.rollouts.collector.verifier.language.name, store)
+        finish(status, summary.as_dict())
+    return summary
+
+
+@contextmanager
+def _reported(
+    callbacks: RunCallback, info: RunInfo, group: ProcessGroup
+) -> Iterator[Callable[[RunStatus, Mapping[str, Any]], None]]:
+    """Tell the callbacks of the run's start, and of its end: through the yielded function, or as failed."""
+    finished = False
+
+    def finish(status: RunStatus, summary: Mapping[str, Any]) -> None:
+        nonlocal finished
+        finished = True
+        callbacks.run_finished(status, summary)
+
     try:
-        if held_out and journal.progress.before is None:
-            journal.evaluated("eval_before", trainer.attempt_held_out(held_out))
-        between = partial(_between_steps, journal, held_out)
-        if journal.progress.step:
-            between(journal.progress.step)  # what an interrupt may have cut short
-        trainer.train(journal.progress.step, journal.step_finished, between)
-        if held_out:
-            journal.evaluated("eval_after", trainer.attempt_held_out(held_out))
-    except KeyboardInterrupt:
-        trainer.workshop.sampler.drop()
-        journal.save_checkpoint()
-        return "interrupted"
-    return "finished"
+        group.run_on_all(lambda: callbacks.run_started(info))
+        yield finish
+    except BaseException as error:
+        if not finished:
+            callbacks.run_finished("failed", {"error": str(error)})
+        raise
 
 
-def _between_steps(journal: Journal, held_out: Sequence[Question], step: int) -> None:
-    """Measure and write a checkpoint, where either is due."""
-    if held_out and journal.measurement_is_due(step):
-        journal.evaluated("eval_during", journal.trainer.attempt_held_out(held_out))
-    journal.save_checkpoint_if_due(step)
+def _callbacks(
+    store: RunStore, config: RunConfig, inputs: RunInputs, plugins: PluginManager, progress: RunCallback
+) -> RunCallback:
+    """Everything that is told of the run, in this order."""
+    assert store.store
+    recorder = RunRecorder(store.store, separate_process=True)
+    loggers = [Isolated(logger) for logger in inputs.loggers]
+    return CallbackList([recorder, ConfigFile(config), ChromeTrace(), *loggers, PluginHooks(plugins), progress])
 
 
-def _open(
+def _open_trainer(
     resources: ExitStack,
     config: RunConfig,
-    found: Ingredients,
-    languages: Mapping[str, Language],
-    ranks: Ranks,
-    interrupts: Interrupts,
-    reporter: Reporter,
+    inputs: RunInputs,
+    plugins: PluginManager,
+    group: ProcessGroup,
+    interrupts: InterruptHandler,
+    progress: RunCallback,
 ) -> Trainer:
-    """Everything that training holds on to, until `resources` is closed. `languages` are those of checkers."""
-    reporter.say(f"loading {found.folder} into {config.rollout.engine} and DeepSpeed")
-    verifier = resources.enter_context(Verifier(config.sandbox, ranks.slots, languages))
-    rollout = config.rollout
-    engine = open_engine(rollout.engine, _engine_settings(config, found), separate_process=rollout.separate_process)
-    resources.enter_context(engine)
-    policy = resources.enter_context(
-        Policy(found.folder, config.train, config.rollout.temperature, found.algorithm, found.reference, ranks)
+    """The trainer with everything that it holds until `resources` is closed."""
+    progress.message(f"loading {inputs.folder} into {config.rollout.engine} and DeepSpeed")
+    verifier = resources.enter_context(Verifier(config.sandbox, group.sandbox_slots, plugins.languages()))
+    rollout, spans = config.rollout, SpanRecorder()
+    engine = resources.enter_context(
+        open_engine(rollout.engine, _engine_settings(config, inputs), separate_process=rollout.separate_process)
     )
-    limit = config.rollout.max_completion_tokens
-    workshop = resources.enter_context(
-        open_workshop(engine, found.tokenizer, found.language, verifier, ranks, interrupts)
+    policy = resources.enter_context(Policy(inputs.folder, config.train, rollout.temperature, inputs.reference, group))
+    loop = resources.enter_context(EngineLoop(engine, spans))
+    source = EngineSource(loop, inputs.tokenizer)
+    rollout_verifier = RolloutVerifier(inputs.language, verifier, spans)
+    collector = RolloutCollector(source, rollout_verifier, group, interrupts)
+    steps_ahead = inputs.algorithm.max_off_policy_steps // config.train.updates_per_batch
+    return Trainer(
+        config=config,
+        folder=Path(),
+        rollouts=RolloutSchedule(config, collector, inputs.task_sampler, steps_ahead, inputs.steps),
+        algorithm=inputs.algorithm,
+        scoring=ScoringContext(inputs.reward, rollout.max_completion_tokens, len(inputs.tokenizer)),
+        learner=Learner(policy, rollout.max_completion_tokens),
+        engine=loop,
+        held_out=inputs.held_out,
+        callbacks=CallbackList(),
+        interrupts=interrupts,
+        tokenizer=inputs.tokenizer,
+        state=TrainerState(),
     )
-    judge = Judge(found.reward, found.algorithm, limit, len(found.tokenizer))
-    return Trainer(config, workshop, found.curriculum, judge, Teacher(policy, found.algorithm, limit), interrupts)
 
 
-def _engine_settings(config: RunConfig, found: Ingredients) -> EngineSettings:
+def _engine_settings(config: RunConfig, inputs: RunInputs) -> EngineSettings:
     return EngineSettings(
-        folder=found.folder,
-        stop_ids=stop_ids(found.folder, found.tokenizer),
-        max_length=found.longest_prompt + config.rollout.max_completion_tokens,
+        folder=inputs.folder,
+        stop_ids=stop_ids(inputs.folder, inputs.tokenizer),
+        max_length=inputs.longest_prompt + config.rollout.max_completion_tokens,
         max_num_seqs=config.rollout.max_num_seqs,
         dtype=config.train.dtype,
         kv_cache_gib=config.rollout.kv_cache_gib,
     )
 
 
-def _take_up(start: Path, trainer: Trainer) -> Progress:
-    """Go back to the checkpoint `start`: weights, optimizer, random state, and the engine's weights."""
-    progress = checkpoint.restore(start, trainer.teacher.policy)
-    synchronise(trainer.teacher.policy, trainer.workshop.sampler)
-    return progress if progress.step else Progress(seconds=progress.seconds)  # a run at step 0 begins anew
+def _restore(start: Path, trainer: Trainer) -> TrainerState:
+    """Restore the checkpoint `start`: weights, optimizer, random state, and the engine's weights."""
+    policy = trainer.learner.policy
+    state = checkpoint.restore(start, policy)
+    trainer.engine.load_weights(policy.weights(), policy.version)
+    return state if state.step else TrainerState(seconds=state.seconds)  # a run at step 0 starts anew
 
 
-def _folder(config: RunConfig, name: str) -> Path:
-    """The run's folder, with the resolved configuration in it."""
-    folder = Path(str(config.output)) / name
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "config.toml").write_text(to_toml(config), encoding="utf-8")
-    except OSError as error:
-        raise AgnosticsError(f"{folder}: {error.strerror}; make room there, or choose --set output=FOLDER") from error
-    return folder
+def _summary(trainer: Trainer, run: str, status: RunStatus, language: str, store: str) -> RunSummary:
+    trainer.advance()
+    state = trainer.state
+    return RunSummary(
+        run=run,
+        status=status,
+        language=language,
+        steps=state.step,
+        completions=state.completions,
+        before=PassRate(**state.before) if state.before else None,
+        after=trainer.last_pass_rate,
+        checkpoint=trainer.last_checkpoint,
+        store=store,
+        seconds=state.seconds,
+    )

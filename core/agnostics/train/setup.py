@@ -1,31 +1,35 @@
-"""What a run starts from: its language, tasks and model, all checked before anything is written."""
+"""Run setup: resolve and check everything that a configuration names, before anything is written."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from agnostics.algorithms.algorithm import Algorithm
-from agnostics.callbacks.callback import Watcher
-from agnostics.models.loading import context_length, find_model, load_tokenizer
+from agnostics.callbacks.callback import RunCallback
+from agnostics.models.loading import find_model, load_tokenizer
+from agnostics.models.resolve import completion_room, resolve_model
 from agnostics.plugins.manager import PluginManager
-from agnostics.rollout.task_sampler import Curriculum, Question, ask_all, in_turns
-from agnostics.train.config import RunConfig, absolute, absolute_model
-from agnostics.train.overrides import tuned, written_out
+from agnostics.rollout.prompts import RenderedPrompt, render_prompts
+from agnostics.rollout.task_sampler import TaskSampler, round_robin_order
+from agnostics.train.config import RunConfig
 from agnostics.types.dataset import Dataset
 from agnostics.types.errors import UsageError
 from agnostics.types.language import Language
 from agnostics.types.reward import RewardPolicy
 from agnostics.types.task import Task
+from agnostics.util.settings import absolute_model, absolute_name
+
+_ALGORITHM_FIELDS = {field.name for field in fields(Algorithm)}
 
 
 @dataclass(frozen=True)
-class Ingredients:
-    """What a run starts from. `steps` is the number of its last step.
+class RunInputs:
+    """The inputs of a run. `steps` is the number of its last step.
 
-    `folder` holds the model to go on with, and `reference` the one that the run began with, where it is needed.
+    `folder` holds the model to continue with, and `reference` the starting model, if it is needed.
     """
 
     language: Language
@@ -34,26 +38,26 @@ class Ingredients:
     folder: Path
     reference: Path | None
     tokenizer: Any
-    curriculum: Curriculum
-    held_out: list[Question]
-    watchers: list[Watcher]
+    task_sampler: TaskSampler
+    held_out: list[RenderedPrompt]
+    loggers: list[RunCallback]
     steps: int
 
     @property
     def longest_prompt(self) -> int:
         """Tokens in the longest prompt."""
-        return max(len(question.prompt) for question in [*self.curriculum.questions, *self.held_out])
+        return max(len(prompt.token_ids) for prompt in [*self.task_sampler.prompts, *self.held_out])
 
 
 def check(config: RunConfig, plugins: PluginManager) -> None:
-    """Raise UsageError for a name that leads nowhere. It imports nothing heavy, so that the answer is quick.
+    """Raise UsageError for an unknown name. Nothing heavy is imported, so that the answer is quick.
 
-    Raises MissingRequirement where a watcher lacks its package.
+    Raises MissingRequirement if a logger or an engine lacks its package.
     """
     check_names(config, plugins)
-    _watchers(config, plugins)
+    _loggers(config, plugins)
     if config.model != "starter":
-        find_model(config.model)
+        resolve_model(config.model, plugins, config.language)
 
 
 def check_names(config: RunConfig, plugins: PluginManager) -> None:
@@ -66,63 +70,72 @@ def check_names(config: RunConfig, plugins: PluginManager) -> None:
 
 def prepare(
     config: RunConfig, plugins: PluginManager, say: Callable[[str], None], resumed: Path | None = None
-) -> Ingredients:
-    """Find and check everything that `config` names; `resumed` is the model's folder in a run that goes on.
+) -> RunInputs:
+    """Resolve and check everything that `config` names; `resumed` is the model's folder of a resumed run.
 
-    Raises UsageError for what is not there or not allowed, MissingRequirement where a watcher lacks its package.
+    Raises UsageError for missing or forbidden inputs, MissingRequirement if a logger lacks its package.
     """
-    watchers = _watchers(config, plugins)
+    loggers = _loggers(config, plugins)
     language, reward = plugins.language(config.language), plugins.reward(config.reward)
-    algorithm = tuned(plugins.algorithm(config.algorithm), config)
+    algorithm = configured_algorithm(plugins.algorithm(config.algorithm), config)
     adapter, source = training_data(config, plugins)
     train = list(adapter.tasks("train", source=source, seed=config.seed))
     test = held_out_tasks(config, adapter, source)
     check_checkers([*train, *test], plugins.languages())
-    # A checkpoint of adapters goes with the model that they were put into; its own has them merged.
-    folder = (
-        find_model(str(resumed)) if resumed and not config.train.lora_rank else _model(config, language, plugins, say)
-    )
+    # A checkpoint of adapters belongs to the model they were added to; its own weights have them merged.
+    is_checkpoint = resumed is not None and not config.train.lora_rank
+    folder = find_model(str(resumed)) if is_checkpoint else _model(config, plugins, say)
     tokenizer = load_tokenizer(folder)
     limit = prompt_limit(config, folder)
-    questions, left_out = ask_all(tokenizer, language, train, limit)
+    prompts, left_out = render_prompts(tokenizer, language, train, limit)
     if left_out:
         say(f"{left_out} of {len(train)} tasks are left out: their prompts have more than {limit} tokens")
-    curriculum = Curriculum(questions, config.rollout.prompts_per_step, config.seed)
-    held_out = ask_all(tokenizer, language, test, limit)[0] if test else []
-    return Ingredients(
+    task_sampler = TaskSampler(prompts, config.rollout.prompts_per_step, config.seed)
+    return RunInputs(
         language=language,
         reward=reward,
         algorithm=algorithm,
         folder=folder,
-        reference=_model(config, language, plugins, say) if algorithm.kl_coef else None,
+        reference=_model(config, plugins, say) if algorithm.kl_coef else None,
         tokenizer=tokenizer,
-        curriculum=curriculum,
-        held_out=held_out,
-        watchers=watchers,
-        steps=config.steps or curriculum.steps_per_epoch,
+        task_sampler=task_sampler,
+        held_out=render_prompts(tokenizer, language, test, limit)[0] if test else [],
+        loggers=loggers,
+        steps=config.steps or task_sampler.steps_per_epoch,
     )
 
 
-def resolve(config: RunConfig, found: Ingredients, store: str, output: Path) -> RunConfig:
-    """`config` with nothing left open, and with paths that hold wherever it is read again."""
-    names = {"language": absolute(config.language), "dataset": absolute(config.dataset)}
+def configured_algorithm(algorithm: Algorithm, config: RunConfig) -> Algorithm:
+    """`algorithm` with every setting of `config` that has a field's name and is given."""
+    settings: dict[str, Any] = {**config.rollout.model_dump(), **config.train.model_dump()}
+    given = {key: settings[key] for key in _ALGORITHM_FIELDS & settings.keys() if settings[key] is not None}
+    return replace(algorithm, **given)
+
+
+def resolved_config(config: RunConfig, inputs: RunInputs, store: str, output: Path) -> RunConfig:
+    """`config` with every default filled in, and with paths that are valid from any folder."""
+    names = {"language": absolute_name(config.language), "dataset": absolute_name(config.dataset)}
     names["model"] = absolute_model(config.model)
-    whole = written_out(config, found.algorithm)
+    whole = with_algorithm_settings(config, inputs.algorithm)
     train = whole.train.model_copy(update={"max_logprob_mismatch": whole.train.logprob_mismatch_bound})
     return whole.model_copy(
-        update={**names, "train": train, "steps": found.steps, "store": store, "output": str(output)}
+        update={**names, "train": train, "steps": inputs.steps, "store": store, "output": str(output)}
     )
 
 
-def _watchers(config: RunConfig, plugins: PluginManager) -> list[Watcher]:
-    watchers = [plugins.watcher(name) for name in config.loggers]
-    for watcher in watchers:
-        watcher.require()
-    return watchers
+def with_algorithm_settings(config: RunConfig, algorithm: Algorithm) -> RunConfig:
+    """`config` with the settings of `algorithm` for keys that are not given."""
+    parts = {
+        name: part.model_copy(
+            update={key: getattr(algorithm, key) for key in _ALGORITHM_FIELDS & type(part).model_fields.keys()}
+        )
+        for name, part in {"rollout": config.rollout, "train": config.train}.items()
+    }
+    return config.model_copy(update=parts)
 
 
 def training_data(config: RunConfig, plugins: PluginManager) -> tuple[Dataset, str | None]:
-    """The data set's adapter and its source. Raises UsageError where there is none, or where training is forbidden."""
+    """The data set's adapter and its source. Raises UsageError for an unknown one, or one that forbids training."""
     adapter, source = plugins.dataset(config.dataset)
     if adapter.evaluation_only:
         raise UsageError(
@@ -132,7 +145,7 @@ def training_data(config: RunConfig, plugins: PluginManager) -> tuple[Dataset, s
 
 
 def check_checkers(tasks: Iterable[Task], languages: Container[str]) -> None:
-    """Raise UsageError for a task whose checker is in a language that nobody provides, before anything is trained."""
+    """Raise UsageError for a task whose checker is in a language that is not installed, before training starts."""
     checkers = ((task.id, task.compare.checker) for task in tasks if task.compare.checker)
     for task, checker in checkers:
         if checker.language not in languages:
@@ -143,34 +156,31 @@ def check_checkers(tasks: Iterable[Task], languages: Container[str]) -> None:
 
 
 def held_out_tasks(config: RunConfig, adapter: Dataset, source: str | None) -> list[Task]:
-    """Some tasks of the held-out split, where the adapter has one: drawn from all of it, kinds in turn."""
+    """Tasks of the held-out split, if the adapter has one: drawn from all of it, families in turn."""
     evaluation = config.evaluation
     if not evaluation.tasks or evaluation.split not in adapter.splits:
         return []
     tasks = list(adapter.tasks(evaluation.split, source=source, seed=config.seed))
-    order = in_turns(tuple(task.kind for task in tasks), config.seed)
+    order = round_robin_order(tuple(task.kind for task in tasks), config.seed)
     return [tasks[place] for place in order[: evaluation.tasks]]
 
 
-def _model(config: RunConfig, language: Language, plugins: PluginManager, say: Callable[[str], None]) -> Path:
-    if config.model != "starter":
-        return find_model(config.model)
-    from agnostics.models.starter.bootstrap import bootstrap
-
-    dataset, _ = plugins.dataset("starter")
-    return bootstrap(language, dataset, seed=config.seed, sandbox=config.sandbox, progress=say)
-
-
 def prompt_limit(config: RunConfig, folder: Path) -> int:
-    """The longest prompt that fits the configuration and leaves the model in `folder` room to answer.
+    """The longest prompt that the configuration allows and that leaves the model in `folder` room for a completion.
 
-    Raises UsageError where none does.
+    Raises UsageError if there is none.
     """
     rollout = config.rollout
-    room = context_length(folder) - rollout.max_completion_tokens
-    if room < 1:
-        raise UsageError(
-            f"rollout.max_completion_tokens = {rollout.max_completion_tokens} leaves no room for a prompt: "
-            f"the model {folder} holds {room + rollout.max_completion_tokens} tokens"
-        )
+    room = completion_room(folder, rollout.max_completion_tokens, "rollout.max_completion_tokens")
     return min(rollout.max_prompt_tokens, room)
+
+
+def _model(config: RunConfig, plugins: PluginManager, say: Callable[[str], None]) -> Path:
+    return resolve_model(config.model, plugins, config.language, sandbox=config.sandbox, say=say)
+
+
+def _loggers(config: RunConfig, plugins: PluginManager) -> list[RunCallback]:
+    loggers = [plugins.callback(name) for name in config.loggers]
+    for logger in loggers:
+        logger.check_requirements()
+    return loggers

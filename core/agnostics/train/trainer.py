@@ -1,153 +1,199 @@
-"""The loop: sample -> verify -> reward -> advantage -> update -> sync."""
+"""The trainer: collect rollouts, score them, update the policy, load the weights, tell the callbacks."""
 
 from __future__ import annotations
 
 import time
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass
-from itertools import islice
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
 
-from agnostics.algorithms.scoring import Judge, Judged, silent
-from agnostics.inference.engine import Sampling
-from agnostics.profiling.spans import Span
-from agnostics.rollout.collector import Attempt, Begun, Round, Workshop
-from agnostics.rollout.task_sampler import Curriculum, Question
+from agnostics.algorithms.algorithm import Algorithm, ScoringContext, is_zero_variance
+from agnostics.callbacks.callback import RunCallback
+from agnostics.inference.engine import SamplingParams
+from agnostics.profiling.spans import SpanRecorder
+from agnostics.rollout.engine_loop import EngineLoop
+from agnostics.rollout.pass_rate import pass_rate
+from agnostics.rollout.prompts import RenderedPrompt
+from agnostics.train import checkpoint
 from agnostics.train.config import RunConfig
-from agnostics.train.cpu_threads import divided_threads
-from agnostics.train.learner import Teacher
+from agnostics.train.cpu_threads import shared_cpu_threads
+from agnostics.train.learner import Learner
+from agnostics.train.logprob_check import check_logprob_mismatch, needs_probe
 from agnostics.train.lr_schedule import learning_rate_at
-from agnostics.train.metrics import figures_of, figures_of_lessons, figures_of_time
-from agnostics.train.weight_sync import check_gap, synchronise
-from agnostics.types.rollout import Trajectory
-from agnostics.util.signals import Interrupts
-
-Groups = Sequence[Sequence[Judged]]
-Finished = Callable[[int, Groups, Mapping[str, float], Sequence[Span]], None]
-
-_PROBED = 8
-"""How many answers the gap is measured on where the batch itself does not tell."""
-_PROBE_TOKENS = 16
-_PROBE_EVERY = 10
-"""Steps."""
+from agnostics.train.metrics import rollout_metrics, time_metrics, update_metrics
+from agnostics.train.rollout_schedule import Replacements, RolloutSchedule
+from agnostics.train.state import TrainerState
+from agnostics.types.rollout import Phase, RolloutBatch
+from agnostics.util.signals import InterruptHandler
+from agnostics.util.statistics import PassRate
 
 
-@dataclass(frozen=True)
+@dataclass
 class Trainer:
-    """A policy, and everything that it takes to teach it."""
+    """Trains a policy from `state` to the last step."""
 
     config: RunConfig
-    workshop: Workshop
-    curriculum: Curriculum
-    judge: Judge
-    teacher: Teacher
-    interrupts: Interrupts
+    folder: Path
+    rollouts: RolloutSchedule
+    algorithm: Algorithm
+    scoring: ScoringContext
+    learner: Learner
+    engine: EngineLoop
+    held_out: Sequence[RenderedPrompt]
+    callbacks: RunCallback
+    interrupts: InterruptHandler
+    tokenizer: Any
+    state: TrainerState
+    last_pass_rate: PassRate | None = None
+    """The pass rate after training."""
+    last_checkpoint: Path | None = None
+    _clock_s: float = field(default_factory=time.monotonic)
+
+    def train(self) -> None:
+        """Evaluate, train, evaluate again. Raises KeyboardInterrupt between two steps."""
+        self._clock_s = time.monotonic()
+        if self.held_out and self.state.before is None:
+            self._evaluate("eval_before")
+        if self.state.step:
+            self._after_step()  # an interrupt may have cut it short
+        self.spans.close_window()
+        for step in range(self.state.step + 1, self.rollouts.steps + 1):
+            self._step(step)
+            self._after_step()
+        if self.held_out:
+            self._evaluate("eval_after")
+
+    def save_checkpoint(self) -> None:
+        """Write a checkpoint of the current state, once everything reported so far is stored."""
+        self.callbacks.flush()
+        self.advance()
+        self.last_checkpoint = checkpoint.save(
+            self.folder, self.learner.policy, self.tokenizer, self.state, self.config.keep_checkpoints
+        )
+
+    def advance(self, **changes: Any) -> None:
+        """Update the state and its clock."""
+        now = time.monotonic()
+        self.state = replace(self.state, seconds=self.state.seconds + now - self._clock_s, **changes)
+        self._clock_s = now
 
     @property
-    def steps(self) -> int:
-        """The number of the last step."""
-        return self.config.steps or self.curriculum.steps_per_epoch
+    def spans(self) -> SpanRecorder:
+        """The recorder of the run's spans."""
+        return self.rollouts.collector.verifier.spans
 
-    def train(self, done: int, finished: Finished, between: Callable[[int], None]) -> None:
-        """Train from the step after `done` to the last; `finished(step, groups, figures, spans)` is told of each step.
+    def _step(self, step: int) -> None:
+        started_s = time.monotonic()
+        batch = self.rollouts.collect(step)
+        scored = self._score(step, batch, self.rollouts.replacements(step))
+        with self.interrupts.deferred(f"step {step}"):
+            metrics = self._update(step, scored)
+            metrics |= self._load_weights(int(metrics["updates"]))
+            self._tell(step, scored, metrics, started_s)
 
-        What `between(step)` then does may be interrupted.
-        """
-        begun: deque[Begun] = deque()
-        self.workshop.timeline.close_window()
-        for step in range(done + 1, self.steps + 1):
-            self._step(step, begun, finished)
-            between(step)
-
-    @property
-    def steps_ahead(self) -> int:
-        """How many steps are sampled ahead of the one that is learned from: none where it is strictly on-policy."""
-        return self.judge.algorithm.max_off_policy_steps // self.config.train.updates_per_batch
-
-    def attempt_held_out(self, questions: Sequence[Question]) -> list[list[Attempt]]:
-        """Attempts at held-out tasks, a group for each. They have the same seeds before and after training."""
-        evaluation = self.config.evaluation
-        sampling = Sampling(evaluation.temperature, self.config.rollout.max_completion_tokens)
-        return self.workshop.attempt(questions, evaluation.samples, sampling, f"{self.config.seed}/evaluation").groups
-
-    def _step(self, step: int, begun: deque[Begun], finished: Finished) -> None:
-        """Learn from the oldest of `begun`, when as many steps have begun behind it as are sampled ahead."""
-        started = time.monotonic()
-        for ahead in range(step + len(begun), min(step + self.steps_ahead, self.steps) + 1):
-            begun.append(self._begin(ahead, self.curriculum.at(ahead)))
-        attempted, groups = self._judge_and_refill(step, begun.popleft().result())
-        with self.interrupts.deferred():
-            learned = self._update(step, groups)
-            spans, shares = self.workshop.timeline.close_window()
-            sampled = figures_of(attempted, groups)
-            times = figures_of_time(time.monotonic() - started, shares, sampled["tokens"])
-            figures = sampled | learned | times
-            finished(step, groups, figures, spans)
-
-    def _judge_and_refill(self, step: int, attempted: Round) -> tuple[Round, list[list[Judged]]]:
-        """The groups of a step, and those sampled in place of groups without signal, as far as the bound allows."""
-        groups = self._judged(step, attempted)
-        spares = self.curriculum.spares(step)
-        for _ in range(self.judge.algorithm.dynamic_sampling_rounds):
-            missing = self.config.rollout.prompts_per_step - sum(not silent(group) for group in groups)
-            questions = list(islice(spares, missing))
-            if not questions:
+    def _score(self, step: int, batch: RolloutBatch, replacements: Replacements) -> RolloutBatch:
+        """The batch with rewards and advantages; dynamic sampling replaces groups with equal rewards."""
+        context = replace(self.scoring, progress=(step - 1) / self.rollouts.steps)
+        scored = replace(batch, groups=[self.algorithm.score(group, context) for group in batch.groups])
+        for _ in range(self.algorithm.dynamic_sampling_rounds):
+            missing = self.config.rollout.prompts_per_step - sum(not is_zero_variance(group) for group in scored.groups)
+            more = replacements(missing) if missing > 0 else None
+            if more is None:
                 break
-            more = self._begin(step, questions).result()
-            attempted, groups = attempted.followed_by(more), groups + self._judged(step, more)
-        return attempted, groups
+            groups = [self.algorithm.score(group, context) for group in more.groups]
+            scored = scored.extended(replace(more, groups=groups))
+        return scored
 
-    def _begin(self, step: int, questions: Sequence[Question]) -> Begun:
-        rollout = self.config.rollout
-        sampling = Sampling(rollout.temperature, rollout.max_completion_tokens)
-        return self.workshop.begin(questions, rollout.group_size, sampling, f"{self.config.seed}/train/{step}")
+    def _update(self, step: int, batch: RolloutBatch) -> dict[str, float]:
+        """Update the policy and check that the engine sampled from it; the metrics of both."""
+        settings, policy = self.config.train, self.learner.policy
+        learning_rate = self._learning_rate(step)
+        probe = policy.logprob_mismatch(self.rollouts.probe(step)) if needs_probe(step, batch, policy.version) else None
+        started_s = time.monotonic()
+        with self._cpu_threads() as reclaim, self.spans.during("training", f"update {step}"):
+            report = self.learner.update(
+                batch,
+                self.algorithm,
+                updates=settings.updates_per_batch,
+                learning_rate=learning_rate,
+                before_micro_batch=reclaim,
+            )
+        mismatch = probe if report.logprob_mismatch is None else report.logprob_mismatch
+        check_logprob_mismatch(mismatch, settings.logprob_mismatch_bound)
+        state = {"learning_rate": learning_rate, "policy_version": float(policy.version)}
+        measured = {} if mismatch is None else {"logprob_mismatch": mismatch}
+        return {**state, **measured, **update_metrics(report), "update_s": time.monotonic() - started_s}
 
-    def _judged(self, step: int, attempted: Round) -> list[list[Judged]]:
-        return [self.judge.judge(group, (step - 1) / self.steps) for group in attempted.groups]
+    def _load_weights(self, updates: int) -> dict[str, float]:
+        """Load the policy's weights into the engine, if there was an update."""
+        started_s, policy = time.monotonic(), self.learner.policy
+        if updates:
+            with self.spans.during("training", f"weights {policy.version}"):
+                self.engine.load_weights(policy.weights(), policy.version)
+        return {"weight_sync_s": time.monotonic() - started_s}
 
-    def _update(self, step: int, groups: Groups) -> dict[str, float]:
-        """Learn from the groups and let the engine know."""
-        settings, policy, timeline = self.config.train, self.teacher.policy, self.workshop.timeline
-        rate = self._learning_rate(step)
-        probed = self._probe(step, groups)
-        started = time.monotonic()
-        beside = divided_threads(self.workshop.sampler) if self.steps_ahead else nullcontext(lambda: None)
-        with beside as between, timeline.during("training", f"update {step}"):
-            lessons = self.teacher.teach(groups, settings.updates_per_batch, rate, between)
-        gap = lessons.updates[0].gap if lessons.updates else self._gap(groups)
-        gap = probed if gap is None else gap
-        if gap is not None:
-            check_gap(gap, settings.logprob_mismatch_bound)
-        updated = time.monotonic()
-        if lessons.updates:
-            with timeline.during("training", f"new weights {policy.version}"):
-                synchronise(policy, self.workshop.sampler)
-        times = {"updating_s": updated - started, "syncing_s": time.monotonic() - updated}
-        state = {"learning_rate": rate, "policy_version": policy.version} | ({} if gap is None else {"gap": gap})
-        return {**state, **figures_of_lessons(lessons), **times}
+    def _tell(self, step: int, batch: RolloutBatch, metrics: dict[str, float], started_s: float) -> None:
+        """Tell the callbacks that the step is done."""
+        spans, utilisation = self.spans.close_window()
+        sampled = rollout_metrics(batch)
+        times = time_metrics(time.monotonic() - started_s, utilisation, sampled["tokens"])
+        self.callbacks.rollouts_finished(step, "train", batch.rollouts)
+        self.callbacks.step_finished(step, {**sampled, **metrics, **times}, spans)
+        self.advance(step=step, completions=self.state.completions + len(batch.rollouts))
+
+    def _after_step(self) -> None:
+        """Evaluate and write a checkpoint, if they are due."""
+        step, interval = self.state.step, self.config.evaluation.eval_interval
+        is_last = step >= self.rollouts.steps
+        if self.held_out and interval and step % interval == 0 and not is_last and self.state.evaluated_step != step:
+            self._evaluate("eval_during")
+        is_due = step % self.config.checkpoint_interval == 0 or is_last or step == self.state.best_step
+        if is_due and not checkpoint.exists(self.folder, step):
+            with self.interrupts.deferred(f"the checkpoint of step {step}"):
+                self.save_checkpoint()
+
+    def _evaluate(self, phase: Phase) -> None:
+        """Evaluate the policy on held-out tasks. The seeds are the same before and after training."""
+        settings = self.config.evaluation
+        params = SamplingParams(settings.temperature, self.config.rollout.max_completion_tokens)
+        seed = f"{self.config.seed}/evaluation"
+        batch = self.rollouts.collector.collect(self.held_out, settings.samples, params, seed)
+        rate = pass_rate(batch.groups, self.config.seed)
+        with self.interrupts.deferred("the evaluation"):
+            self.callbacks.rollouts_finished(self.state.step, phase, batch.rollouts)
+            self.callbacks.evaluation_finished(self.state.step, phase, _eval_metrics(batch, rate), rate)
+            self._remember(phase, batch, rate)
+
+    def _remember(self, phase: Phase, batch: RolloutBatch, rate: PassRate | None) -> None:
+        """Keep the result of an evaluation, and the best checkpoint."""
+        self.advance(completions=self.state.completions + len(batch.rollouts), evaluated_step=self.state.step)
+        if phase == "eval_before":
+            self.advance(before=rate and asdict(rate))
+        elif rate and rate.pass_at_1 > self.state.best_pass_at_1:
+            self.advance(best_step=self.state.step, best_pass_at_1=rate.pass_at_1)
+        if phase == "eval_after":
+            self.last_pass_rate = rate
+            if self.learner.policy.process_group.is_main:
+                checkpoint.link_best(self.folder, self.state)
 
     def _learning_rate(self, step: int) -> float:
         settings = self.config.train
-        warmup = settings.warmup_epochs * self.curriculum.steps_per_epoch
-        return learning_rate_at(step, steps=self.steps, warmup=warmup, peak=settings.learning_rate)
+        warmup = settings.warmup_epochs * self.rollouts.task_sampler.steps_per_epoch
+        return learning_rate_at(step, steps=self.rollouts.steps, warmup=warmup, peak=settings.learning_rate)
 
-    def _gap(self, groups: Groups) -> float | None:
-        """The gap on a few answers, all from this version of the policy, of a batch that teaches nothing."""
-        policy = self.teacher.policy
-        own = [found for found in _trajectories(groups) if set(found.versions) == {policy.version}]
-        return policy.gap(own[:_PROBED]) if own else None
-
-    def _probe(self, step: int, groups: Groups) -> float | None:
-        """The gap on a few answers, now and then, where this version of the policy sampled nothing of the batch."""
-        policy = self.teacher.policy
-        due = (step - 1) % _PROBE_EVERY == 0
-        if not due or any(policy.version in found.versions for found in _trajectories(groups)):
-            return None
-        sampling = Sampling(self.config.rollout.temperature, _PROBE_TOKENS)
-        answers = self.workshop.answer(self.curriculum.at(step)[:_PROBED], sampling, f"{self.config.seed}/probe/{step}")
-        return policy.gap(answers)
+    @contextmanager
+    def _cpu_threads(self) -> Iterator[Callable[[], None]]:
+        """Divide the CPU threads between sampling and training while both go on."""
+        shared = shared_cpu_threads(self.engine) if self.rollouts.steps_ahead else nullcontext(lambda: None)
+        with shared as reclaim:
+            yield reclaim
 
 
-def _trajectories(groups: Groups) -> list[Trajectory]:
-    return [judged.attempt.trajectory for group in groups for judged in group]
+def _eval_metrics(batch: RolloutBatch, rate: PassRate | None) -> dict[str, float]:
+    metrics: dict[str, float] = {"completions": len(batch.rollouts)}
+    if rate:
+        low, high = rate.interval
+        metrics |= {"pass_at_1": rate.pass_at_1, "pass_at_1_low": low, "pass_at_1_high": high}
+    return metrics

@@ -1,27 +1,34 @@
-"""Reward policies: from the verifications of one group to its rewards."""
+"""Reward policies: from the rollouts of one group to their rewards."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from typing import ClassVar
 
-from agnostics.types.verification import Verdict, Verification
-
-
-@runtime_checkable
-class RewardPolicy(Protocol):
-    """Turns the verifications of one group into rewards, one each; `None` leaves a completion out of the loss."""
-
-    @property
-    def name(self) -> str: ...
-
-    def rewards(self, group: Sequence[Verification]) -> list[float | None]: ...
+from agnostics.types.rollout import RolloutGroup
+from agnostics.types.verification import Verdict
 
 
-class Accepted:
-    """1 for an accepted program, 0 for any other (the paper, section 3.3); a failed sandbox says nothing."""
+class RewardPolicy(ABC):
+    """Rewards the rollouts of one group, registered through `agn_rewards` and chosen by its name.
+
+    Each rollout holds its task, its completion (`text`, tokens) and its verification.
+    """
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def rewards(self, group: RolloutGroup) -> Sequence[float | None]:
+        """One reward for each rollout of `group`; `None` leaves that rollout out of the loss."""
+
+
+class Accepted(RewardPolicy):
+    """1 for an accepted program, 0 for any other (the paper, section 3.3); None where the sandbox failed."""
 
     name = "accepted"
 
-    def rewards(self, group: Sequence[Verification]) -> list[float | None]:
-        return [None if v.verdict is Verdict.SANDBOX_ERROR else float(v.accepted) for v in group]
+    def rewards(self, group: RolloutGroup) -> list[float | None]:
+        """See `RewardPolicy.rewards`."""
+        verifications = [rollout.verified for rollout in group]
+        return [None if v.verdict is Verdict.SANDBOX_ERROR else float(v.accepted) for v in verifications]

@@ -1,43 +1,84 @@
-"""Trajectories: what flows from rollout to loss, as tokens and never as text."""
+"""Rollouts: one completion of a task's prompt, from its tokens to its advantage."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from itertools import compress
+from typing import Literal, Self, get_args
+
+from agnostics.types.task import Task
+from agnostics.types.verification import Verification
+
+FinishReason = Literal["stop", "length"]
+"""Why a completion ended: with a stop token, or truncated at its maximum length."""
+
+Phase = Literal["train", "eval_before", "eval_during", "eval_after", "eval", "eval_written"]
+"""The part of a run that a rollout belongs to; `eval_written` verifies again on tests that the model wrote."""
+PHASES: tuple[Phase, ...] = get_args(Phase)
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A stretch of token ids, one entry of every field for each token: (N,).
+    """Consecutive tokens after a prompt, one entry of every field for each token: (N,).
 
-    `mask` is 1 where the policy spoke and 0 where something else did (a tool, a user). `logprobs` are those of the
-    sampled tokens under the policy that sampled them, at the sampling temperature, and 0 where the mask is 0.
-    `versions` says how many updates that policy had.
+    `mask` is 1 where the policy sampled the token and 0 where something else wrote it (a tool, a user). `logprobs` are
+    those of sampled tokens under the policy that sampled them, at the sampling temperature, and 0 where the mask is 0.
+    `policy_versions` are the numbers of updates that this policy had had.
+
+    Raises ValueError if the fields differ in length.
     """
 
     token_ids: tuple[int, ...]
     mask: tuple[int, ...]
     logprobs: tuple[float, ...]
-    versions: tuple[int, ...]
+    policy_versions: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        if len({len(self.token_ids), len(self.mask), len(self.logprobs), len(self.versions)}) > 1:
-            raise ValueError("token_ids, mask, logprobs and versions of a segment must be equally long")
+        if len({len(self.token_ids), len(self.mask), len(self.logprobs), len(self.policy_versions)}) > 1:
+            raise ValueError("token_ids, mask, logprobs and policy_versions of a segment must be equally long")
 
     @classmethod
-    def spoken(cls, token_ids: Sequence[int], logprobs: Sequence[float], version: int) -> Self:
-        """A segment that one version of the policy sampled."""
-        size = len(token_ids)
-        return cls(tuple(token_ids), (1,) * size, tuple(logprobs), (version,) * size)
+    def sampled(cls, token_ids: Sequence[int], logprobs: Sequence[float], policy_versions: Sequence[int]) -> Self:
+        """A segment that the policy sampled."""
+        return cls(tuple(token_ids), (1,) * len(token_ids), tuple(logprobs), tuple(policy_versions))
 
 
-@dataclass(frozen=True, slots=True)
-class Trajectory:
-    """A prompt and the segments that followed it. A single answer is the case of one segment."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rollout:
+    """One completion of a task's prompt. Its fields are filled from top to bottom; `dataclasses.replace` adds to them.
 
-    prompt: tuple[int, ...]
-    segments: tuple[Segment, ...]
+    Sampling gives the tokens and the text, the sandbox the verification, the algorithm rewards and advantage, and the
+    learner what the loss needs. A completion in one turn has one segment; one from an endpoint or a file has none.
+    """
+
+    task: Task
+    sample: int
+    """Which completion of its prompt this is, counted from 0."""
+    prompt_ids: tuple[int, ...] = ()
+    """The prompt's token ids: (P,)."""
+    segments: tuple[Segment, ...] = ()
+    """What follows the prompt."""
+    finish_reason: FinishReason = "stop"
+    text: str = ""
+    """The completion as text."""
+    num_tokens: int = 0
+    """Tokens of the completion; as its source reports them where there are no token ids."""
+    verification: Verification | None = None
+    """What became of the program in the text; None until it is verified."""
+    task_reward: float | None = None
+    """What the reward policy gives; None leaves the rollout out of the loss."""
+    reward: float | None = None
+    """The task reward with the algorithm's length penalty."""
+    advantage: float | None = None
+    """None where the rollout is left out of the loss."""
+    old_logprobs: tuple[float, ...] | None = None
+    """The trainer's log-probabilities of the S sampled tokens before its first update on the batch, (S,); None where
+    the importance ratio is against the engine's."""
+    reference_logprobs: tuple[float, ...] | None = None
+    """The reference model's log-probabilities of the S sampled tokens, (S,); None without a KL term."""
+    loss_weight: float = 0.0
+    """What each sampled token weighs in the loss of its update."""
 
     @property
     def token_ids(self) -> tuple[int, ...]:
@@ -46,25 +87,61 @@ class Trajectory:
 
     @property
     def mask(self) -> tuple[int, ...]:
-        """1 where the policy spoke: (N,)."""
+        """1 where the policy sampled the token: (N,)."""
         return tuple(bit for segment in self.segments for bit in segment.mask)
 
     @property
-    def logprobs(self) -> tuple[float, ...]:
-        """Log-probabilities at the time of sampling: (N,)."""
-        return tuple(value for segment in self.segments for value in segment.logprobs)
+    def sampled_logprobs(self) -> tuple[float, ...]:
+        """The engine's log-probabilities of the S tokens that the policy sampled: (S,)."""
+        return tuple(logprob for segment in self.segments for logprob in compress(segment.logprobs, segment.mask))
 
     @property
-    def versions(self) -> tuple[int, ...]:
-        """Policy versions: (N,)."""
-        return tuple(version for segment in self.segments for version in segment.versions)
+    def sampled_versions(self) -> tuple[int, ...]:
+        """The versions of the policy that sampled the S tokens: (S,)."""
+        return tuple(v for segment in self.segments for v in compress(segment.policy_versions, segment.mask))
 
     @property
-    def spoken_versions(self) -> tuple[int, ...]:
-        """The versions of the policy that sampled the N tokens that it spoke: (N,)."""
-        return tuple(version for version, bit in zip(self.versions, self.mask, strict=True) if bit)
+    def num_sampled(self) -> int:
+        """S, the number of tokens that the policy sampled."""
+        return sum(bit for segment in self.segments for bit in segment.mask)
 
     @property
-    def spoken(self) -> int:
-        """How many tokens the policy spoke."""
-        return sum(self.mask)
+    def policy_version(self) -> int:
+        """The version of the policy that sampled the last token; 0 where nothing is known of it."""
+        versions = self.sampled_versions
+        return versions[-1] if versions else 0
+
+    @property
+    def verified(self) -> Verification:
+        """The verification. Raises ValueError before there is one."""
+        if self.verification is None:
+            raise ValueError(f"the rollout of task {self.task.id!r} is not verified yet")
+        return self.verification
+
+
+RolloutGroup = Sequence[Rollout]
+"""The rollouts of one prompt, compared with each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class RolloutBatch:
+    """The rollouts of some prompts, a group for each.
+
+    `generation_s` is the time from the submission to the last completion, `verification_wait_s` from there to the last
+    verdict.
+    """
+
+    groups: list[list[Rollout]]
+    generation_s: float = 0.0
+    verification_wait_s: float = 0.0
+
+    @property
+    def rollouts(self) -> list[Rollout]:
+        """All rollouts, group by group."""
+        return [rollout for group in self.groups for rollout in group]
+
+    def extended(self, other: RolloutBatch) -> RolloutBatch:
+        """This batch and `other`, which was collected after it."""
+        generation_s = self.generation_s + other.generation_s
+        wait_s = self.verification_wait_s + other.verification_wait_s
+        return RolloutBatch(self.groups + other.groups, generation_s, wait_s)

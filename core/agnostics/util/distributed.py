@@ -1,8 +1,8 @@
-"""The ranks of a run: processes that `torchrun` or `deepspeed` started to train one model together.
+"""The process group of a run: the ranks that `torchrun` or `deepspeed` launched to train one model together.
 
-Every rank runs the same loop over the same groups. Each samples and verifies its share of a batch, then they exchange
-what came of it; each learns from its share of the micro batches, and DeepSpeed adds up their gradients. The first rank
-alone writes and speaks. A process that nobody launched is the first and only rank, and nothing here costs it anything.
+Every rank runs the same loop over the same groups. Each samples and verifies its shard of a batch, then the ranks
+gather the rollouts; each trains on its shard of the micro batches, and DeepSpeed reduces their gradients. Rank 0 alone
+writes and prints. A process without a launcher is the only rank, and the group then costs nothing.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from agnostics.types.errors import AgnosticsError
 
 T = TypeVar("T")
 
-_PATIENCE = timedelta(hours=1)
-"""How long ranks wait for each other: one of them may be making a model, or an image."""
+_TIMEOUT = timedelta(hours=1)
+"""How long ranks wait for each other: one of them may be building a model or an image."""
 _LOST = ("Connection closed by peer", "Connection reset by peer", "Socket closed", "Broken pipe")
-"""What gloo says where another rank is gone."""
+"""Messages of gloo when another rank is gone."""
 
 
-class Untold(AgnosticsError):
-    """A run ended with an error that another rank tells of."""
+class ReportedByOtherRank(AgnosticsError):
+    """A run ended with an error that another rank reports."""
 
     def __init__(self, exit_code: int) -> None:
         super().__init__("another rank has failed")
@@ -34,7 +34,7 @@ class Untold(AgnosticsError):
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
-    """What went wrong on one rank, for the others."""
+    """The error of one rank, for the others."""
 
     text: str
     exit_code: int
@@ -42,61 +42,62 @@ class _Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranks:
-    """This process's place among `size` ranks, `local_size` of them on this machine; both count from 0.
+class ProcessGroup:
+    """This process's rank among `world_size` ranks, `local_world_size` of them on this machine.
 
-    All but `share` are for all ranks to call, in the same order. Raises RuntimeError where a rank is lost.
+    All methods but `shard` are collective: all ranks call them in the same order. They raise RuntimeError if a rank is
+    lost.
     """
 
     rank: int = 0
-    size: int = 1
+    world_size: int = 1
     local_rank: int = 0
-    local_size: int = 1
+    local_world_size: int = 1
     group: Any = None
-    """A gloo process group of all ranks, for what is no tensor of the model."""
+    """A gloo process group of all ranks, for everything but the model's tensors."""
     store: Any = None
-    """What the launcher's processes met through."""
+    """The key-value store of the rendezvous."""
 
     @property
-    def first(self) -> bool:
-        """Whether this is the rank that writes and speaks."""
+    def is_main(self) -> bool:
+        """Whether this is rank 0, which writes and prints."""
         return self.rank == 0
 
     @property
-    def slots(self) -> int | None:
-        """How many programs this rank runs at once: its share of the processors; None, as many as there are."""
-        return max(1, len(os.sched_getaffinity(0)) // self.local_size) if self.size > 1 else None
+    def sandbox_slots(self) -> int | None:
+        """The number of programs that this rank runs at once: its share of the cores; None for all cores."""
+        return max(1, len(os.sched_getaffinity(0)) // self.local_world_size) if self.world_size > 1 else None
 
-    def share(self, items: Sequence[T]) -> Sequence[T]:
-        """The items that are this rank's: every `size`-th."""
-        return items[self.rank :: self.size]
+    def shard(self, items: Sequence[T]) -> Sequence[T]:
+        """The items of this rank: every `world_size`-th."""
+        return items[self.rank :: self.world_size]
 
-    def gathered(self, value: T) -> list[T]:
-        """What every rank gave, in their order."""
-        if self.size == 1:
+    def all_gather(self, value: T) -> list[T]:
+        """The values of all ranks, in their order."""
+        if self.world_size == 1:
             return [value]
         import torch.distributed
 
-        values: list[Any] = [None] * self.size
+        values: list[Any] = [None] * self.world_size
         torch.distributed.all_gather_object(values, value, group=self.group)
         return values
 
-    def joined_shares(self, found: Sequence[T]) -> list[T]:
-        """What every rank found for its share, in the order of the items that were shared."""
-        shares = self.gathered(found)
-        total = sum(map(len, shares))
-        return [shares[place % self.size][place // self.size] for place in range(total)]
+    def gather_shards(self, results: Sequence[T]) -> list[T]:
+        """The results of all ranks for their shards, in the order of the items before `shard`."""
+        shards = self.all_gather(results)
+        total = sum(map(len, shards))
+        return [shards[place % self.world_size][place // self.world_size] for place in range(total)]
 
-    def summed(self, values: Sequence[float]) -> list[float]:
-        """The sums of the ranks' values, place by place."""
-        return [sum(column) for column in zip(*self.gathered(list(values)), strict=True)]
+    def all_reduce_sum(self, values: Sequence[float]) -> list[float]:
+        """The sums of the ranks' values, element by element."""
+        return [sum(column) for column in zip(*self.all_gather(list(values)), strict=True)]
 
-    def checked(self, work: Callable[[], T]) -> T:
-        """What `work` gives here, once it is done on every rank; where it fails on one, it fails on all.
+    def run_on_all(self, work: Callable[[], T]) -> T:
+        """The result of `work` here, once every rank has done it; if it fails on one rank, it fails on all.
 
-        Raises KeyboardInterrupt on all of them where one was interrupted.
+        Raises KeyboardInterrupt on all of them if one was interrupted.
         """
-        if self.size == 1:
+        if self.world_size == 1:
             return work()
         value, error = None, None
         try:
@@ -104,8 +105,8 @@ class Ranks:
         except (Exception, KeyboardInterrupt) as raised:
             error = raised
             if isinstance(raised, Exception):
-                self.speaks()
-        failures = [failure for failure in self.gathered(error and _described(error, self.rank)) if failure]
+                self.reports_error()
+        failures = [failure for failure in self.all_gather(error and _failure(error, self.rank)) if failure]
         failed = next((failure for failure in failures if not failure.interrupted), None)
         if failed and not isinstance(error, Exception):
             raise _error_of(failed)
@@ -115,62 +116,63 @@ class Ranks:
             raise KeyboardInterrupt
         return value  # type: ignore[return-value]
 
-    def agreed(self, work: Callable[[], T]) -> T:
-        """What `work` gives the first rank, which alone does it."""
-        value = self.checked(lambda: work() if self.first else None)
-        return self.gathered(value)[0]  # type: ignore[return-value]
+    def run_on_main(self, work: Callable[[], T]) -> T:
+        """The result of `work` on rank 0, which alone does it."""
+        value = self.run_on_all(lambda: work() if self.is_main else None)
+        return self.all_gather(value)[0]  # type: ignore[return-value]
 
-    def in_turn(self, work: Callable[[], T]) -> T:
-        """`work` on the first rank of every machine, then on the others, which find what it has made."""
-        early = self.local_rank == 0
-        one = self.checked(lambda: work() if early else None)
-        other = self.checked(lambda: None if early else work())
-        return one if early else other  # type: ignore[return-value]
+    def run_main_first(self, work: Callable[[], T]) -> T:
+        """`work` on local rank 0 of every machine, then on the others, which use the files that it has made."""
+        is_local_main = self.local_rank == 0
+        first = self.run_on_all(lambda: work() if is_local_main else None)
+        second = self.run_on_all(lambda: None if is_local_main else work())
+        return first if is_local_main else second  # type: ignore[return-value]
 
-    def speaks(self) -> bool:
-        """Whether this rank is the one that tells of an error: the first to ask."""
-        if self.size == 1:
+    def reports_error(self) -> bool:
+        """Whether this rank reports an error: the first rank to call this does."""
+        if self.world_size == 1:
             return True
-        with suppress(RuntimeError):  # whoever kept the store is gone
-            asked = self.store.compare_set("agnostics/speaker", "", str(self.rank))
-            return bool(asked == str(self.rank).encode())
+        with suppress(RuntimeError):  # the rank that held the store is gone
+            reporter = self.store.compare_set("agnostics/reporter", "", str(self.rank))
+            return bool(reporter == str(self.rank).encode())
         return False
 
 
-ALONE = Ranks()
-"""The only rank."""
+SINGLE_PROCESS = ProcessGroup()
+"""The group of a process without a launcher."""
 
 
-def is_first() -> bool:
-    """Whether the environment says that this is the first rank, or the only one."""
+def is_main_rank() -> bool:
+    """Whether the environment says that this is rank 0, or the only process."""
     return not _launched() or os.environ["RANK"] == "0"
 
 
 @contextmanager
-def joined() -> Iterator[Ranks]:
-    """The ranks of the launcher's process group; `ALONE` where there is no launcher, or only one process.
+def join_process_group() -> Iterator[ProcessGroup]:
+    """The launcher's process group; `SINGLE_PROCESS` without a launcher, or with only one process.
 
-    An error that leaves the block is raised as it is on the rank that tells of it, and as `Untold` on the others.
+    An error that leaves the block is raised as it is on the rank that reports it, and as `ReportedByOtherRank` on the
+    others.
     """
     if not _launched():
-        yield ALONE
+        yield SINGLE_PROCESS
         return
-    ranks = _join()
+    group = _join()
     try:
-        yield ranks
+        yield group
     except BaseException as error:
-        if not ranks.speaks():
-            raise Untold(_exit_code(error)) from error
-        if another_is_lost(error):
+        if not group.reports_error():
+            raise ReportedByOtherRank(_exit_code(error)) from error
+        if is_lost_rank_error(error):
             raise AgnosticsError(
-                "another rank ended without a word (killed, or out of memory?); go on with --resume RUN"
+                "another rank ended without an error message (killed, or out of memory?); continue with --resume RUN"
             ) from error
         raise
-    _leave(ranks)
+    _leave(group)
 
 
-def another_is_lost(error: BaseException) -> bool:
-    """Whether `error` is what is raised where another rank ended without a word."""
+def is_lost_rank_error(error: BaseException) -> bool:
+    """Whether `error` was raised because another rank ended without reporting an error."""
     return isinstance(error, RuntimeError) and any(text in str(error) for text in _LOST)
 
 
@@ -178,7 +180,7 @@ def _launched() -> bool:
     return "MASTER_ADDR" in os.environ and int(os.environ.get("WORLD_SIZE", "1")) > 1
 
 
-def _join() -> Ranks:
+def _join() -> ProcessGroup:
     import torch.distributed
     from torch.distributed.rendezvous import rendezvous
 
@@ -187,22 +189,22 @@ def _join() -> Ranks:
     if torch.cuda.is_available():
         torch.cuda.set_device(local_rank)
     backend = "nccl" if torch.cuda.is_available() else "gloo"
-    store, rank, size = next(rendezvous("env://", timeout=_PATIENCE))
-    torch.distributed.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=_PATIENCE)
-    group = torch.distributed.new_group(backend="gloo", timeout=_PATIENCE)
-    return Ranks(rank, size, local_rank, int(local_size or environment.get("LOCAL_SIZE", size)), group, store)
+    store, rank, size = next(rendezvous("env://", timeout=_TIMEOUT))
+    torch.distributed.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=_TIMEOUT)
+    group = torch.distributed.new_group(backend="gloo", timeout=_TIMEOUT)
+    return ProcessGroup(rank, size, local_rank, int(local_size or environment.get("LOCAL_SIZE", size)), group, store)
 
 
-def _leave(ranks: Ranks) -> None:
-    """Wait for the others, for one of them keeps the store; vLLM may have ended the group."""
+def _leave(group: ProcessGroup) -> None:
+    """Wait for the other ranks, because one of them holds the store; vLLM may have destroyed the group."""
     import torch.distributed
 
     if torch.distributed.is_initialized():
-        torch.distributed.barrier(group=ranks.group)
+        torch.distributed.barrier(group=group.group)
         torch.distributed.destroy_process_group()
 
 
-def _described(error: BaseException, rank: int) -> _Failure:
+def _failure(error: BaseException, rank: int) -> _Failure:
     text = str(error) if isinstance(error, AgnosticsError) else f"rank {rank}: {type(error).__name__}: {error}"
     return _Failure(text, _exit_code(error), isinstance(error, KeyboardInterrupt))
 

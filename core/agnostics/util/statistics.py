@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
+from dataclasses import dataclass
 from statistics import NormalDist, fmean
 
 
@@ -74,3 +75,12 @@ def quantile(ordered: Sequence[float], share: float) -> float:
     below = math.floor(position)
     above = min(below + 1, len(ordered) - 1)
     return ordered[below] + (ordered[above] - ordered[below]) * (position - below)
+
+
+@dataclass(frozen=True, slots=True)
+class PassRate:
+    """pass@1 over `tasks` tasks, and its 95 % confidence interval by resampling tasks."""
+
+    pass_at_1: float
+    interval: tuple[float, float]
+    tasks: int

@@ -10,7 +10,7 @@ import sys
 _PR_SET_PDEATHSIG = 1
 
 
-def end_with(parent: int) -> None:
+def die_with_parent(parent: int) -> None:
     """End this process when its `parent` ends, even where that is killed: with the thread of it that started us."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -18,6 +18,6 @@ def end_with(parent: int) -> None:
         sys.exit(1)
 
 
-def how_it_ended(status: int) -> str:
+def exit_description(status: int) -> str:
     """The words for a process's exit `status`, as `subprocess` gives it."""
     return f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from starlette.requests import Request
 from starlette.responses import Response
 
-from agnostics.store.records import PHASES
+from agnostics.types.rollout import PHASES
 from agnostics.web.page import choice, missing, number, page, path_number, reading, rows
 from agnostics.web.queries import steps as stored
 from agnostics.web.queries.runs import SECONDS, run_settings

@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from agnostics.store.records import PHASES
+from agnostics.types.rollout import PHASES
 from agnostics.web.page import choice, missing, number, page, path_number, raw, reading, rows, text
 from agnostics.web.queries import tasks as stored
 from agnostics.web.queries.runs import VERDICTS

@@ -1,10 +1,9 @@
-"""Where faulty programs of a model come from: a run in the store, or the model itself, sampled now."""
+"""The failed programs of a model: those of a run in the store, or of completions that are sampled now."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 from typing import Literal
 
 from agnostics.analysis.advice.faults import Fault, fault_in
@@ -15,8 +14,8 @@ from agnostics.types.errors import MissingRequirement, UsageError
 from agnostics.types.language import Language
 from agnostics.types.task import Task
 
-SAMPLES, TEMPERATURE, NEW_TOKENS, RUNNING = 4, 0.7, 1024, 64
-"""Answers to each task, how they are sampled (section 3.3), where they are cut, and how many are sampled at a time."""
+SAMPLES, TEMPERATURE, MAX_COMPLETION_TOKENS, MAX_NUM_SEQS = 4, 0.7, 1024, 64
+"""Completions of each task, their sampling (section 3.3), their maximum length, and how many are sampled at a time."""
 
 
 @dataclass(frozen=True)
@@ -64,36 +63,28 @@ class Source:
         return list(islice(adapter.tasks("train", source=source), self.tasks))
 
     def _attempts(self, language: Language, tasks: list[Task], plugins: PluginManager) -> list[Fault]:
-        from agnostics.inference.engine import EngineSettings, Sampling, open_engine
+        from agnostics.inference.engine import EngineSettings, SamplingParams, open_engine
         from agnostics.models.loading import context_length, load_tokenizer, stop_ids
-        from agnostics.rollout.collector import open_workshop
-        from agnostics.rollout.task_sampler import ask_all
+        from agnostics.models.resolve import resolve_model
+        from agnostics.rollout.collector import open_collector
+        from agnostics.rollout.prompts import render_prompts
         from agnostics.verify import Verifier
 
-        folder = self._folder(language, plugins)
+        folder = resolve_model(str(self.sample), plugins, language.name, sandbox=self.sandbox, say=words.print)
         tokenizer = load_tokenizer(folder)
         context = context_length(folder)
-        new_tokens = min(NEW_TOKENS, context // 2)
-        questions, _ = ask_all(tokenizer, language, tasks, context - new_tokens)
-        longest = max(len(question.prompt) for question in questions)
-        settings = EngineSettings(folder, stop_ids(folder, tokenizer), longest + new_tokens, RUNNING)
-        words.print(f"sampling {len(questions) * SAMPLES} programs", markup=False)
+        max_tokens = min(MAX_COMPLETION_TOKENS, context // 2)
+        prompts, _ = render_prompts(tokenizer, language, tasks, context - max_tokens)
+        longest = max(len(prompt.token_ids) for prompt in prompts)
+        settings = EngineSettings(folder, stop_ids(folder, tokenizer), longest + max_tokens, MAX_NUM_SEQS)
+        words.print(f"sampling {len(prompts) * SAMPLES} programs", markup=False)
         with (
             Verifier(self.sandbox, languages=plugins.languages()) as verifier,
             open_engine(self.engine, settings) as engine,
-            open_workshop(engine, tokenizer, language, verifier) as workshop,
+            open_collector(engine, tokenizer, language, verifier) as collector,
         ):
-            attempts = workshop.attempt(questions, SAMPLES, Sampling(TEMPERATURE, new_tokens), "advise").attempts
-        return [fault for attempt in attempts if (fault := fault_in(attempt.verification))]
-
-    def _folder(self, language: Language, plugins: PluginManager) -> Path:
-        from agnostics.models.loading import find_model
-        from agnostics.models.starter.bootstrap import bootstrap
-
-        if self.sample != "starter":
-            return find_model(str(self.sample))
-        dataset, _ = plugins.dataset("starter")
-        return bootstrap(language, dataset, seed=0, sandbox=self.sandbox, progress=words.print)
+            batch = collector.collect(prompts, SAMPLES, SamplingParams(TEMPERATURE, max_tokens), "advise")
+        return [fault for rollout in batch.rollouts if (fault := fault_in(rollout.verified))]
 
 
 def _stored(run: str, store: str | None, language: Language) -> list[Fault]:

@@ -79,7 +79,7 @@ def filter_of(connection: Connection, name: str | None, wanted: dict[str, Any]) 
 def run_and_phase(connection: Connection, name: str) -> tuple[str, str | None]:
     """The run's id and the phase that RUN or RUN:PHASE means. Raises UsageError where there is none."""
     from agnostics.store.queries.runs import find_run
-    from agnostics.store.records import PHASES
+    from agnostics.types.rollout import PHASES
 
     run, _, phase = name.partition(":")
     if phase and phase not in PHASES:

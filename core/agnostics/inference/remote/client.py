@@ -1,4 +1,4 @@
-"""vLLM in a process of its own: sampling takes nothing of the Python that trains, and may have a GPU to itself."""
+"""vLLM in a process of its own: sampling shares no interpreter lock with training, and may have its own GPU."""
 
 from __future__ import annotations
 
@@ -12,94 +12,94 @@ from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any, Self
 
-from agnostics.inference.engine import Answer, EngineSettings, Prompt, Sampling
+from agnostics.inference.engine import Completion, CompletionRequest, EngineSettings, SamplingParams
 from agnostics.inference.remote.messages import (
-    Ask,
-    Begin,
-    Drop,
-    Ended,
-    Failed,
-    Opening,
-    Reply,
-    Transfer,
-    UseThreads,
+    AbortAll,
+    AddRequest,
+    CallResult,
+    FinishedRequests,
+    ResumeSampling,
+    SamplingFailed,
+    SetNumThreads,
+    StartEngine,
+    TransferBackend,
     WorkerCall,
 )
 from agnostics.inference.vllm import configure
 from agnostics.types.errors import AgnosticsError
-from agnostics.util.subprocesses import how_it_ended
+from agnostics.util.subprocesses import exit_description
 
 if TYPE_CHECKING:
     import torch
 
     from agnostics.inference.weight_transfer.sender import WeightSender
 
-PATIENCE_S = 900.0
-"""How long the engine may be silent."""
-_TURN_S = 0.05
-_EXIT_S = 10.0
-_LAUNCHERS = {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}
-_PROGRAM = "agnostics.inference.remote.server"
+RESPONSE_TIMEOUT_S = 900.0
+"""The longest silence of the engine's process."""
+_POLL_S = 0.05
+_EXIT_TIMEOUT_S = 10.0
+_LAUNCHER_VARIABLES = {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}
+_SERVER = "agnostics.inference.remote.server"
 
 
-class EngineProcess:
+class RemoteEngine:
     """vLLM with one model loaded, in a process that ends with this one; an interrupt does not reach it.
 
-    New weights travel by vLLM's own weight transfer.
+    New weights travel through vLLM's own weight transfer.
     """
 
     def __init__(self, settings: EngineSettings) -> None:
         self.version = 0
-        self._asked: set[int] = set()
-        self._ended: list[tuple[int, Answer]] = []
-        self._heard = time.monotonic()
-        self._transfer, environment = _placed()
+        self._unfinished: set[int] = set()
+        self._finished: list[tuple[int, Completion]] = []
+        self._last_message_s = time.monotonic()
+        self._transfer, environment = _placement()
         self._sender: WeightSender | None = None
         ours, theirs = socket.socketpair()
         with theirs:
-            command = [sys.executable, "-P", "-m", _PROGRAM, str(theirs.fileno())]
+            command = [sys.executable, "-P", "-m", _SERVER, str(theirs.fileno())]
             self._process = subprocess.Popen(
                 command,
                 pass_fds=[theirs.fileno()],
-                env={**_unlaunched(), **environment},
+                env={**_without_launcher(), **environment},
                 stdin=subprocess.DEVNULL,
                 stdout=sys.stderr.fileno(),
                 start_new_session=True,
             )
         self._connection: Connection[Any, Any] = Connection(ours.detach())
         try:
-            self._call(Opening(settings, self._transfer, os.getpid()))
+            self._call(StartEngine(settings, self._transfer, os.getpid()))
         except BaseException:
             self.__exit__()
             raise
 
     @property
-    def busy(self) -> bool:
-        """See `Engine.busy`."""
-        return bool(self._asked)
+    def has_unfinished_requests(self) -> bool:
+        """See `Engine.has_unfinished_requests`."""
+        return bool(self._unfinished)
 
-    def add(self, key: int, prompt: Prompt, sampling: Sampling) -> None:
-        """See `Engine.add`."""
-        if not self._asked:
-            self._heard = time.monotonic()
-        self._send(Ask(key, prompt, sampling))
-        self._asked.add(key)
+    def add_request(self, request_id: int, request: CompletionRequest, params: SamplingParams) -> None:
+        """See `Engine.add_request`."""
+        if not self._unfinished:
+            self._last_message_s = time.monotonic()
+        self._send(AddRequest(request_id, request, params))
+        self._unfinished.add(request_id)
 
-    def advance(self) -> list[tuple[int, Answer]]:
-        """Answers that have ended, as `Engine.advance`; none where for a moment none ends."""
-        if not self._ended and self._connection.poll(_TURN_S):
-            self._hear()
-        if time.monotonic() - self._heard > PATIENCE_S:
-            raise AgnosticsError(f"the engine's process has said nothing for {PATIENCE_S:.0f} s")
-        ended, self._ended = self._ended, []
-        self._asked.difference_update(key for key, _ in ended)
-        return ended
+    def step(self) -> list[tuple[int, Completion]]:
+        """The completions that have finished, as `Engine.step`; after a short wait maybe none."""
+        if not self._finished and self._connection.poll(_POLL_S):
+            self._receive()
+        if time.monotonic() - self._last_message_s > RESPONSE_TIMEOUT_S:
+            raise _no_response()
+        finished, self._finished = self._finished, []
+        self._unfinished.difference_update(request_id for request_id, _ in finished)
+        return finished
 
-    def drop(self) -> None:
-        """See `Engine.drop`."""
-        self._asked.clear()
-        self._call(Drop())
-        self._ended.clear()
+    def abort_all(self) -> None:
+        """See `Engine.abort_all`."""
+        self._unfinished.clear()
+        self._call(AbortAll())
+        self._finished.clear()
 
     def load_weights(self, weights: Iterable[tuple[str, torch.Tensor]], version: int) -> None:
         """See `Engine.load_weights`."""
@@ -109,12 +109,12 @@ class EngineProcess:
 
             self._sender = WeightSender(self._transfer, self._call_worker)
         self._sender.send(list(weights))
-        self._call(Begin(version))
+        self._call(ResumeSampling(version))
         self.version = version
 
-    def use_threads(self, count: int) -> None:
-        """See `Engine.use_threads`."""
-        self._call(UseThreads(count))
+    def set_num_threads(self, count: int) -> None:
+        """See `Engine.set_num_threads`."""
+        self._call(SetNumThreads(count))
 
     def __enter__(self) -> Self:
         return self
@@ -123,56 +123,60 @@ class EngineProcess:
         self._connection.close()
         with self._process as process:
             with suppress(subprocess.TimeoutExpired):
-                process.wait(_EXIT_S)
+                process.wait(_EXIT_TIMEOUT_S)
             process.kill()
 
     def _call_worker(self, name: str, arguments: dict[str, Any]) -> None:
         self._call(WorkerCall(name, arguments))
 
-    def _call(self, what: object) -> None:
-        """Have something done, and wait until it is. Raises AgnosticsError where it went wrong."""
-        self._send(what)
-        reply = None
-        while reply is None:
-            if not self._connection.poll(PATIENCE_S):
-                raise AgnosticsError(f"the engine's process has said nothing for {PATIENCE_S:.0f} s")
-            reply = self._hear()
-        if reply.error:
-            raise AgnosticsError(f"the engine's process: {reply.error}")
+    def _call(self, message: object) -> None:
+        """Send a message and wait for its result. Raises AgnosticsError if it failed."""
+        self._send(message)
+        result = None
+        while result is None:
+            if not self._connection.poll(RESPONSE_TIMEOUT_S):
+                raise _no_response()
+            result = self._receive()
+        if result.error:
+            raise AgnosticsError(f"the engine's process: {result.error}")
 
-    def _send(self, what: object) -> None:
+    def _send(self, message: object) -> None:
         try:
-            self._connection.send(what)
+            self._connection.send(message)
         except ConnectionError as error:
-            raise self._gone() from error
+            raise self._process_ended() from error
 
-    def _hear(self) -> Reply | None:
-        """Take in what the process says next. Raises AgnosticsError where sampling failed, or it is gone."""
+    def _receive(self) -> CallResult | None:
+        """Take the next message. Raises AgnosticsError if sampling failed, or the process is gone."""
         try:
-            said = self._connection.recv()
+            message = self._connection.recv()
         except (EOFError, ConnectionError) as error:
-            raise self._gone() from error
-        self._heard = time.monotonic()
-        match said:
-            case Ended(answers):
-                self._ended += answers
-            case Failed(reason):
+            raise self._process_ended() from error
+        self._last_message_s = time.monotonic()
+        match message:
+            case FinishedRequests(completions):
+                self._finished += completions
+            case SamplingFailed(reason):
                 raise AgnosticsError(f"the engine's process: {reason}")
-            case Reply():
-                return said
+            case CallResult():
+                return message
         return None
 
-    def _gone(self) -> AgnosticsError:
-        return AgnosticsError(f"the engine's process {how_it_ended(self._process.wait(_EXIT_S))}")
+    def _process_ended(self) -> AgnosticsError:
+        return AgnosticsError(f"the engine's process {exit_description(self._process.wait(_EXIT_TIMEOUT_S))}")
 
 
-def _unlaunched() -> dict[str, str]:
-    """The environment, without what a launcher tells its ranks: an engine is none."""
-    return {name: value for name, value in os.environ.items() if name not in _LAUNCHERS}
+def _no_response() -> AgnosticsError:
+    return AgnosticsError(f"the engine's process has sent nothing for {RESPONSE_TIMEOUT_S:.0f} s")
 
 
-def _placed() -> tuple[Transfer, Mapping[str, str]]:
-    """How weights will travel, and the environment that shows the engine its GPU.
+def _without_launcher() -> dict[str, str]:
+    """The environment without the variables of a launcher's rank: an engine is not a rank."""
+    return {name: value for name, value in os.environ.items() if name not in _LAUNCHER_VARIABLES}
+
+
+def _placement() -> tuple[TransferBackend, Mapping[str, str]]:
+    """The transport of weights, and the environment that shows the engine its GPU.
 
     With twice as many GPUs as ranks on this machine the engines have the second half; else each is on its rank's.
     """
@@ -182,7 +186,7 @@ def _placed() -> tuple[Transfer, Mapping[str, str]]:
         return "gloo", {}
     rank, ranks = int(os.environ.get("LOCAL_RANK", "0")), int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
     count = torch.cuda.device_count()
-    named = os.environ.get("CUDA_VISIBLE_DEVICES", "")
-    devices = named.split(",") if named else [str(number) for number in range(count)]
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES", "")
+    devices = visible.split(",") if visible else [str(number) for number in range(count)]
     own = rank + ranks if count >= 2 * ranks else rank
     return ("ipc" if own == rank else "nccl"), {"CUDA_VISIBLE_DEVICES": devices[own]}

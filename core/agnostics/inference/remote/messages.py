@@ -1,77 +1,77 @@
-"""What a trainer and an engine in another process say to each other."""
+"""Messages between a trainer and an engine in another process."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from agnostics.inference.engine import Answer, EngineSettings, Prompt, Sampling
+from agnostics.inference.engine import Completion, CompletionRequest, EngineSettings, SamplingParams
 
-Transfer = Literal["nccl", "ipc", "gloo"]
-"""How weights travel: between two GPUs, within one, or without any. The names are vLLM's, but for gloo."""
+TransferBackend = Literal["nccl", "ipc", "gloo"]
+"""The transport of weights: between two GPUs, within one, or without any. The names are vLLM's, except gloo."""
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
-    """The first thing that the trainer says."""
+class StartEngine:
+    """The trainer's first message. The engine ends with the process `parent`."""
 
     settings: EngineSettings
-    transfer: Transfer
+    transfer: TransferBackend
     parent: int
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """Have a prompt answered. There is no reply but `Ended`."""
+class AddRequest:
+    """Queue a request. Its only reply is a `FinishedRequests`."""
 
-    key: int
-    prompt: Prompt
-    sampling: Sampling
+    request_id: int
+    request: CompletionRequest
+    params: SamplingParams
 
 
 @dataclass(frozen=True, slots=True)
-class Drop:
-    """Forget what was asked."""
+class AbortAll:
+    """Drop every unfinished request."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerCall:
-    """Have vLLM's worker do one of its steps of a weight transfer."""
+    """Call a method of vLLM's worker: one step of a weight transfer."""
 
     name: str
     arguments: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Begin:
-    """Go on sampling: the weights have come, and are those of this version."""
+class ResumeSampling:
+    """Sample with the transferred weights, which are those of this version."""
 
     version: int
 
 
 @dataclass(frozen=True, slots=True)
-class UseThreads:
-    """Go on with so many threads."""
+class SetNumThreads:
+    """Compute on `count` CPU threads."""
 
     count: int
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
-    """Answers that have ended; now and then none, which says that the engine is alive."""
+class FinishedRequests:
+    """Completions by request id; an empty list says that the engine is alive."""
 
-    answers: list[tuple[int, Answer]]
+    completions: list[tuple[int, Completion]]
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
-    """What came of anything but `Ask`: done, or what went wrong."""
+class CallResult:
+    """The reply to every message but `AddRequest`: done, or the error."""
 
     error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
-    """Sampling went wrong, and everything that was asked is forgotten."""
+class SamplingFailed:
+    """Sampling failed, and every unfinished request is dropped."""
 
     error: str

@@ -1,4 +1,4 @@
-"""The program of an engine's own process: the far side of `EngineProcess`."""
+"""The program of an engine's own process: serves the calls of a `RemoteEngine`."""
 
 from __future__ import annotations
 
@@ -7,86 +7,93 @@ from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any
 
-from agnostics.inference.remote.messages import Ask, Begin, Drop, Ended, Failed, Opening, Reply, UseThreads, WorkerCall
+from agnostics.inference.remote.messages import (
+    AbortAll,
+    AddRequest,
+    CallResult,
+    FinishedRequests,
+    ResumeSampling,
+    SamplingFailed,
+    SetNumThreads,
+    StartEngine,
+    WorkerCall,
+)
 from agnostics.inference.vllm import VllmEngine
-from agnostics.types.errors import AgnosticsError
-from agnostics.util.subprocesses import end_with
+from agnostics.types.errors import AgnosticsError, describe
+from agnostics.util.subprocesses import die_with_parent
 
-_STRETCH = 64
+_HEARTBEAT_TOKENS = 64
 """Tokens after which the trainer is told that the engine is alive."""
 
 
 def main() -> None:
-    """Do what comes over the connection whose number is the one argument, until it is closed."""
+    """Serve the connection whose file descriptor is the one argument, until it is closed."""
     connection: Connection[Any, Any] = Connection(int(sys.argv[1]))
-    opening: Opening = connection.recv()
-    end_with(opening.parent)
+    start: StartEngine = connection.recv()
+    die_with_parent(start.parent)
     try:
-        engine = VllmEngine(opening.settings, opening.transfer)
+        engine = VllmEngine(start.settings, start.transfer)
     except AgnosticsError as error:
-        connection.send(Reply(str(error)))
+        connection.send(CallResult(str(error)))
         return
     with engine, suppress(EOFError, ConnectionError):
-        connection.send(Reply())
+        connection.send(CallResult())
         _Server(connection, engine).serve()
 
 
 class _Server:
-    """Samples, and between two tokens does what it is told."""
+    """Samples, and handles messages between two tokens."""
 
     def __init__(self, connection: Connection[Any, Any], engine: VllmEngine) -> None:
         self._connection = connection
         self._engine = engine
-        self._loading = False
-        self._silent = 0
+        self._loading_weights = False
+        self._tokens_since_message = 0
 
     def serve(self) -> None:
-        """Raises EOFError where the trainer has gone."""
+        """Raises EOFError when the trainer is gone."""
         while True:
-            while self._loading or not self._engine.busy or self._connection.poll():
-                self._obey(self._connection.recv())
+            while self._loading_weights or not self._engine.has_unfinished_requests or self._connection.poll():
+                self._handle(self._connection.recv())
             self._sample()
 
     def _sample(self) -> None:
         try:
-            ended = self._engine.advance()
+            finished = self._engine.step()
         except Exception as error:
-            self._engine.drop()
-            self._connection.send(Failed(_described(error)))
+            self._engine.abort_all()
+            self._connection.send(SamplingFailed(describe(error)))
             return
-        self._silent += 1
-        if ended or self._silent == _STRETCH:
-            self._connection.send(Ended(ended))
-            self._silent = 0
+        self._tokens_since_message += 1
+        if finished or self._tokens_since_message == _HEARTBEAT_TOKENS:
+            self._connection.send(FinishedRequests(finished))
+            self._tokens_since_message = 0
 
-    def _obey(self, call: object) -> None:
+    def _handle(self, message: object) -> None:
+        is_request = isinstance(message, AddRequest)
         try:
-            self._do(call)
+            self._dispatch(message)
         except Exception as error:
-            self._connection.send(Failed(_described(error)) if isinstance(call, Ask) else Reply(_described(error)))
+            self._connection.send(SamplingFailed(describe(error)) if is_request else CallResult(describe(error)))
         else:
-            if not isinstance(call, Ask):
-                self._connection.send(Reply())
+            if not is_request:
+                self._connection.send(CallResult())
 
-    def _do(self, call: object) -> None:
-        match call:
-            case Ask(key, prompt, sampling):
-                self._engine.add(key, prompt, sampling)
-            case Drop():
-                self._engine.drop()
+    def _dispatch(self, message: object) -> None:
+        match message:
+            case AddRequest(request_id, request, params):
+                self._engine.add_request(request_id, request, params)
+            case AbortAll():
+                self._engine.abort_all()
             case WorkerCall(name, arguments):
-                # Between the first step and `Begin` the model is in pieces.
-                self._loading = self._loading or name == "start_weight_update"
+                # Between the first step and `ResumeSampling` the model is incomplete.
+                self._loading_weights = self._loading_weights or name == "start_weight_update"
                 self._engine.call_worker(name, arguments)
-            case Begin(version):
-                self._engine.begin(version)
-                self._loading = False
-            case UseThreads(count):
-                self._engine.use_threads(count)
-
-
-def _described(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"
+            case ResumeSampling(version):
+                self._engine.resume(version)
+                self._loading_weights = False
+            case SetNumThreads(count):
+                self._engine.set_num_threads(count)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""vLLM's weight transfer for machines without a GPU: a backend beside its NCCL and CUDA IPC, over gloo."""
+"""A backend of vLLM's weight transfer over gloo, for machines without a GPU."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ from vllm.model_executor.model_loader.reload import finalize_layerwise_reload, i
 
 from agnostics.inference.weight_transfer.vllm_worker import refresh_head
 
-PATIENCE = timedelta(minutes=5)
+TIMEOUT = timedelta(minutes=5)
 _TRAINER, _WORKER, _BOTH = 0, 1, 2
 
 
 @dataclass
 class GlooTrainerInitInfo(TrainerInitInfo):
-    """The trainer's side: it needs to know nothing."""
+    """The trainer's settings: none."""
 
     backend: ClassVar[str] = "gloo"
 
 
 @dataclass
 class GlooInitInfo(WeightTransferInitInfo):
-    """Where the two processes meet: a file that both of them see."""
+    """The rendezvous of the two processes: a file that both of them see."""
 
-    meeting_place: str
+    rendezvous_file: str
 
 
 @dataclass
 class GlooUpdateInfo(WeightTransferUpdateInfo):
-    """What is about to come, in this order."""
+    """The weights of an update, in the order of their transfer."""
 
     names: list[str]
     dtype_names: list[str]
@@ -53,43 +53,43 @@ class GlooUpdateInfo(WeightTransferUpdateInfo):
 
 
 class GlooWeightTransferEngine(WeightTransferEngine[GlooInitInfo, GlooUpdateInfo]):
-    """The engine's side: weights arrive one after another and are loaded as those of a checkpoint."""
+    """The engine's side: weights arrive one after another and are loaded like a checkpoint's."""
 
     init_info_cls = GlooInitInfo
     update_info_cls = GlooUpdateInfo
     _group: Any = None
 
     def init_transfer_engine(self, init_info: GlooInitInfo) -> None:
-        """Meet the trainer."""
-        self._group = _met(init_info.meeting_place, _WORKER)
+        """Connect to the trainer."""
+        self._group = _connect(init_info.rendezvous_file, _WORKER)
 
     def start_weight_update(self) -> None:
-        """Take weights in the format of a checkpoint."""
+        """Expect weights in the format of a checkpoint."""
         initialize_layerwise_reload(self.model)
 
     def update_weights(self, update_info: dict[str, Any]) -> None:
-        """Receive what the trainer sends; there is no accelerator to wait for."""
+        """Receive the weights; there is no accelerator to synchronise."""
         self.receive_weights(self.parse_update_info(update_info))
 
     def receive_weights(self, update_info: GlooUpdateInfo) -> None:
-        """Load each weight as it comes."""
+        """Load each weight as it arrives."""
         for name, dtype, shape in zip(update_info.names, update_info.dtype_names, update_info.shapes, strict=True):
             weight = torch.empty(shape, dtype=getattr(torch, dtype))
             self._group.broadcast(weight.view(torch.uint8), _TRAINER).wait()
             self.model.load_weights([(name, weight)])
 
     def finish_weight_update(self) -> None:
-        """Use the weights that have come."""
+        """Use the received weights."""
         finalize_layerwise_reload(self.model, self.model_config)
         refresh_head(self.model)
 
     def shutdown(self) -> None:
-        """Part from the trainer."""
+        """Disconnect from the trainer."""
         self._group = None
 
 
 class GlooTrainerWeightTransferEngine(TrainerWeightTransferEngine[GlooTrainerInitInfo]):
-    """The trainer's side: sends all of its `source` each time."""
+    """The trainer's side: sends all weights of `source`."""
 
     init_info_cls = GlooTrainerInitInfo
     source: WeightSource
@@ -99,24 +99,24 @@ class GlooTrainerWeightTransferEngine(TrainerWeightTransferEngine[GlooTrainerIni
     def trainer_init(
         cls, init_info: GlooTrainerInitInfo, *, client: VLLMWeightSyncClient, source: WeightSource | None = None
     ) -> Self:
-        """Meet the engine. Raises ValueError without a `source`."""
+        """Connect to the engine. Raises ValueError without a `source`."""
         if source is None:
             raise ValueError("weights are sent from a WeightSource")
         trainer = cls(client=client, source=source, is_sender=init_info.is_sender)
         with tempfile.TemporaryDirectory(prefix="agn-weights-") as folder, ThreadPoolExecutor(1) as thread:
-            place = str(Path(folder) / "meeting")
-            met = thread.submit(client.init_weight_transfer_engine, asdict(GlooInitInfo(place)))
-            trainer._group = _met(place, _TRAINER)
-            met.result()
+            file = str(Path(folder) / "rendezvous")
+            connected = thread.submit(client.init_weight_transfer_engine, asdict(GlooInitInfo(file)))
+            trainer._group = _connect(file, _TRAINER)
+            connected.result()
         return trainer
 
     def send_weights(self) -> None:
-        """Have the engine go on with the source's weights as they are now."""
-        described = self.source.metadata()
+        """Replace the engine's weights by the source's."""
+        metadata = self.source.metadata()
         update = GlooUpdateInfo(
-            names=[one.name for one in described],
-            dtype_names=[str(one.dtype).removeprefix("torch.") for one in described],
-            shapes=[list(one.shape) for one in described],
+            names=[weight.name for weight in metadata],
+            dtype_names=[str(weight.dtype).removeprefix("torch.") for weight in metadata],
+            shapes=[list(weight.shape) for weight in metadata],
         )
         self.client.start_weight_update()
         thread = ThreadPoolExecutor(1)
@@ -126,13 +126,13 @@ class GlooTrainerWeightTransferEngine(TrainerWeightTransferEngine[GlooTrainerIni
                 self._group.broadcast(weight.contiguous().view(torch.uint8), _TRAINER).wait()
             received.result()
         finally:
-            thread.shutdown(wait=False)  # where sending failed, the other side waits for it until its patience ends
+            thread.shutdown(wait=False)  # if sending failed, the other side waits until its timeout
         self.client.finish_weight_update()
 
 
-def _met(place: str, rank: int) -> Any:
-    store = distributed.FileStore(place, _BOTH)  # type: ignore[attr-defined]
-    return distributed.ProcessGroupGloo(store, rank, _BOTH, timeout=PATIENCE)
+def _connect(file: str, rank: int) -> Any:
+    store = distributed.FileStore(file, _BOTH)  # type: ignore[attr-defined]
+    return distributed.ProcessGroupGloo(store, rank, _BOTH, timeout=TIMEOUT)
 
 
 WeightTransferEngineFactory.register_engine("gloo", GlooWeightTransferEngine)

@@ -9,26 +9,26 @@ from typing import TYPE_CHECKING, Any
 from vllm.distributed.weight_transfer.base import ParamMeta, TrainerInitInfo, WeightSource
 from vllm.distributed.weight_transfer.factory import WeightTransferTrainerFactory
 
-from agnostics.inference.remote.messages import Transfer
+from agnostics.inference.remote.messages import TransferBackend
 
 if TYPE_CHECKING:
     import torch
 
-Call = Callable[[str, dict[str, Any]], None]
-"""Has vLLM's worker do a step, by its name and arguments, and returns when it is done."""
+WorkerMethod = Callable[[str, dict[str, Any]], None]
+"""Calls a method of vLLM's worker, by name and arguments, and returns when it is done."""
 
 
 class WeightSender:
-    """Sends all weights to one engine, whose worker `call` reaches; they meet when the first are sent."""
+    """Sends all weights to one engine, through its worker's methods; it connects when it first sends."""
 
-    def __init__(self, transfer: Transfer, call: Call) -> None:
+    def __init__(self, transfer: TransferBackend, call: WorkerMethod) -> None:
         self._transfer = transfer
         self._client = _Client(call)
-        self._source = _Given()
+        self._source = _LatestWeights()
         self._trainer: Any = None
 
     def send(self, weights: Sequence[tuple[str, torch.Tensor]]) -> None:
-        """Have the engine's model go on with `weights`, by their names in the model's folder."""
+        """Replace the weights of the engine's model by `weights`, by their names in the model's folder."""
         self._source.weights = weights
         if self._trainer is None:
             self._trainer = WeightTransferTrainerFactory.trainer_init(
@@ -38,8 +38,8 @@ class WeightSender:
         self._source.weights = ()
 
 
-class _Given(WeightSource):
-    """The weights that were given last."""
+class _LatestWeights(WeightSource):
+    """The weights to send."""
 
     weights: Sequence[tuple[str, torch.Tensor]] = ()
 
@@ -51,9 +51,9 @@ class _Given(WeightSource):
 
 
 class _Client:
-    """What vLLM's trainer side calls of the engine: its `VLLMWeightSyncClient`."""
+    """The engine as vLLM's trainer side calls it: a `VLLMWeightSyncClient`."""
 
-    def __init__(self, call: Call) -> None:
+    def __init__(self, call: WorkerMethod) -> None:
         self._call = call
 
     def init_weight_transfer_engine(self, init_info: dict[str, Any]) -> None:
@@ -69,8 +69,8 @@ class _Client:
         self._call("finish_weight_update", {})
 
 
-def _init_info(transfer: Transfer) -> TrainerInitInfo:
-    """What the trainer's side starts from. Each engine has one trainer, so that the two are a world of their own."""
+def _init_info(transfer: TransferBackend) -> TrainerInitInfo:
+    """The settings of the trainer's side. Each engine has one trainer: a world of two processes."""
     if transfer == "gloo":
         from agnostics.inference.weight_transfer.gloo import GlooTrainerInitInfo
 

@@ -1,4 +1,4 @@
-"""What vLLM's worker learns from us: to take new weights and really use all of them."""
+"""An extension of vLLM's worker that replaces the weights of a loaded model."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class PolicyWorker:
 
 
 def refresh_head(model: Any) -> None:
-    """Have the head of `model` compute from its new weights.
+    """Refresh the head of `model` after its weights were replaced.
 
-    On a CPU it computes from a packed copy. With tied embeddings reloading renews the embedding alone, and the copy
-    goes stale without a word: log-probabilities drift while every shape and name stays right.
+    On a CPU it computes from a packed copy. With tied embeddings a reload replaces the embedding alone, and the copy
+    becomes stale without an error: log-probabilities drift while every shape and name stays correct.
     """
     model.lm_head.quant_method.process_weights_after_loading(model.lm_head)

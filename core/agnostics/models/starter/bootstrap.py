@@ -1,4 +1,4 @@
-"""The starter model: made on this machine from a language's reference programs, once, and kept in the cache."""
+"""The starter model: pretrained on this machine from a language's reference programs, once, and cached."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from agnostics.types.task import Task
 from agnostics.util.locks import cache_folder, one_at_a_time
 
 VERSION = 3
-"""Counts the changes to this procedure after which a cached model is not what it would make."""
+"""The version of this procedure: a cached model of an earlier one is not used."""
 FEWEST_KINDS = 15
-LOWEST_START = 0.05
+MIN_PASS_RATE = 0.05
 CHECKED_TASKS = 67
 CHECKED_SAMPLES = 1
 
@@ -36,10 +36,10 @@ def bootstrap(
     settings: StarterSettings = DEFAULTS,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Path:
-    """The folder of the starter model for `language`, in Hugging Face's format; made where it is not in the cache.
+    """The folder of the starter model for `language`, in Hugging Face's format; it is pretrained if it is not cached.
 
-    Its pass@1 on held-out tasks, measured in the sandbox, is in `starter.json`. Raises UsageError where the language
-    has too few reference programs, and AgnosticsError where the model learnt too little to start from.
+    Its pass@1 on held-out tasks, verified in the sandbox, is in `starter.json`. Raises UsageError if the language has
+    too few reference programs, and AgnosticsError if the model learnt too little.
     """
     tasks = list(dataset.tasks("train", seed=seed))
     corpus = Corpus(language, tasks, right_share=settings.right_share, wrong=settings.wrong, seed=seed)
@@ -52,11 +52,11 @@ def bootstrap(
     with nullcontext() if folder.is_dir() else one_at_a_time("models"):
         if not folder.is_dir():
             from agnostics.models.starter.check import pass_at_1
-            from agnostics.models.starter.training import make_model
+            from agnostics.models.starter.training import pretrain
 
             progress(f"making a starter model for {language.name}: {settings.steps} steps on {len(corpus.kinds)} kinds")
-            with _aside(folder) as made:
-                make_model(corpus, settings, seed, made, progress)
+            with _temporary(folder) as made:
+                pretrain(corpus, settings, seed, made, progress)
                 start = pass_at_1(made, language, _held_out(language, dataset, seed), CHECKED_SAMPLES, sandbox)
                 _check(start)
                 report = {"language": language.name, "seed": seed, "pass_at_1": start, **asdict(settings)}
@@ -65,29 +65,29 @@ def bootstrap(
     return folder
 
 
-def starter_here(language: Language, dataset: Dataset, *, seed: int = 0) -> Path | None:
-    """The folder of the starter model for `language` where it is in the cache, else None."""
+def cached_starter(language: Language, dataset: Dataset, *, seed: int = 0) -> Path | None:
+    """The folder of the starter model for `language` if it is cached, else None."""
     folder = _folder(language, list(dataset.tasks("train", seed=seed)), seed, DEFAULTS)
     return folder if folder.is_dir() else None
 
 
 @contextmanager
-def _aside(folder: Path) -> Iterator[Path]:
-    """A path beside `folder` that becomes `folder` at the end, whole; what a killed process left there goes first."""
+def _temporary(folder: Path) -> Iterator[Path]:
+    """A path beside `folder` that is renamed to `folder` at the end; the rest of a killed process is removed first."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    aside = folder.with_name(".unfinished")
-    shutil.rmtree(aside, ignore_errors=True)
+    temporary = folder.with_name(".unfinished")
+    shutil.rmtree(temporary, ignore_errors=True)
     try:
-        yield aside
-        aside.rename(folder)
+        yield temporary
+        temporary.rename(folder)
     finally:
-        shutil.rmtree(aside, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _check(start: float) -> None:
-    if start < LOWEST_START:
+    if start < MIN_PASS_RATE:
         raise AgnosticsError(
-            f"the starter model solves {start:.3f} of held-out tasks, too few to learn from ({LOWEST_START:.2f}); "
+            f"the starter model solves {start:.3f} of held-out tasks, too few to learn from ({MIN_PASS_RATE:.2f}); "
             "try another --seed, and look at the pack with: agn languages check"
         )
 
@@ -98,13 +98,13 @@ def _held_out(language: Language, dataset: Dataset, seed: int) -> list[Task]:
 
 
 def _folder(language: Language, tasks: Iterable[Task], seed: int, settings: StarterSettings) -> Path:
-    """Where the model is in the cache, or will be."""
+    """The folder of the model in the cache."""
     name = f"starter-{language.name}-{_digest(language, tasks, seed, settings)}"
     return cache_folder() / "models" / name
 
 
 def _digest(language: Language, tasks: Iterable[Task], seed: int, settings: StarterSettings) -> str:
-    """What the model depends on, in sixteen letters."""
+    """A digest of everything that the model depends on."""
     told = [(task.kind, task.statement, task.parameters) for task in tasks]
     inputs = [VERSION, seed, asdict(settings), language.model_dump(mode="json"), told]
     return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""What the starter model reads: tasks answered with programs of which most are wrong."""
+"""The corpus of the starter model: tasks with programs, most of them wrong."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from agnostics.types.task import Task
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One message to the model, the statement in it, and what it is taught to answer."""
+    """A prompt, the statement in it, and the completion to train on."""
 
     prompt: str
     statement: str
-    answer: str
+    completion: str
 
 
 class Corpus:
-    """Endless examples: kinds in equal shares, and `right_share` of the answers right.
+    """Endless examples: families in equal shares, and `right_share` of the programs correct.
 
-    Each kind has a few wrong programs of its own, so that they come up often enough for a small model to learn them as
-    well as the right one: it knows what is right, but not that it is.
+    Each family has a few wrong programs of its own, so that they are frequent enough for a small model to learn them as
+    well as the correct one: it knows the correct program, but does not prefer it.
     """
 
     def __init__(self, language: Language, tasks: Sequence[Task], *, right_share: float, wrong: int, seed: int) -> None:
@@ -39,7 +39,7 @@ class Corpus:
 
     @property
     def kinds(self) -> list[str]:
-        """The kinds of task that the language's pack has programs for."""
+        """The task families that the language's pack has programs for."""
         return sorted(self._tasks)
 
     def examples(self, rng: Random) -> Iterator[Example]:

@@ -1,4 +1,4 @@
-"""The starter model: a Qwen3 of two million weights, trained from scratch on a corpus in a few minutes."""
+"""The pretraining of the starter model: a Qwen3 of two million weights, from scratch, in a few minutes."""
 
 from __future__ import annotations
 
@@ -12,39 +12,39 @@ from typing import Any
 import torch
 from transformers import GenerationConfig, PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
+from agnostics.models.accelerator import choose_accelerator
 from agnostics.models.starter.corpus import Corpus, Example
 from agnostics.models.starter.settings import StarterSettings
 from agnostics.models.starter.tokenizer import END, train_tokenizer
-from agnostics.train.deepspeed_engine import choose_accelerator
-from agnostics.train.token_logprobs import TokenScorer
+from agnostics.models.token_logprobs import TokenLogprobModel
 
 TOKENIZER_EXAMPLES = 4000
-TOLD_EVERY = 40
-DRAWN_TOGETHER = 8
-"""Batches that are filled from the same examples."""
+PROGRESS_INTERVAL = 40
+BATCHES_PER_DRAW = 8
+"""Batches that are filled from one draw of examples, sorted by length."""
 
 
 Batch = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
-"""What a scorer reads: the tokens that all examples begin with, (P,); those that follow; a mask of what is learnt."""
+"""The shared prefix of all examples, (P,); the tokens that follow it, and the mask of trained ones, (B, L)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Encoded:
-    """The tokens of an example; the model is taught those from `answer` on."""
+class EncodedExample:
+    """The tokens of an example; those from `completion_start` on are trained."""
 
     token_ids: list[int]
-    answer: int
+    completion_start: int
 
 
-def make_model(
+def pretrain(
     corpus: Corpus, settings: StarterSettings, seed: int, folder: Path, progress: Callable[[str], None]
 ) -> None:
     """Train tokenizer and model on `corpus`, and save both to `folder` in Hugging Face's format."""
     sample = islice(corpus.examples(Random(f"{seed}/tokenizer")), TOKENIZER_EXAMPLES)
-    texts = [text for example in sample for text in (example.prompt, example.answer)]
+    texts = [text for example in sample for text in (example.prompt, example.completion)]
     tokenizer = train_tokenizer(texts, settings.vocabulary)
     model = _new_model(tokenizer, settings, seed)
-    _train(TokenScorer(model, temperature=1.0), _batches(corpus, tokenizer, settings, seed), settings, progress)
+    _train(TokenLogprobModel(model, temperature=1.0), _batches(corpus, tokenizer, settings, seed), settings, progress)
     model.generation_config = GenerationConfig(
         eos_token_id=tokenizer.eos_token_id, pad_token_id=tokenizer.pad_token_id, do_sample=True
     )
@@ -78,7 +78,7 @@ def _new_model(tokenizer: PreTrainedTokenizerFast, settings: StarterSettings, se
 
 
 def _train(
-    scorer: TokenScorer, batches: Iterator[Batch], settings: StarterSettings, progress: Callable[[str], None]
+    scorer: TokenLogprobModel, batches: Iterator[Batch], settings: StarterSettings, progress: Callable[[str], None]
 ) -> None:
     optimizer = torch.optim.AdamW(scorer.parameters(), lr=settings.learning_rate, betas=(0.9, 0.95), weight_decay=0.1)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _rate(step, settings))
@@ -90,13 +90,13 @@ def _train(
         optimizer.step()
         optimizer.zero_grad()
         schedule.step()
-        if step % TOLD_EVERY == 0:
+        if step % PROGRESS_INTERVAL == 0:
             progress(f"starter model: step {step} of {settings.steps}, loss {loss.item():.2f}")
     scorer.eval()
 
 
 def _rate(step: int, settings: StarterSettings) -> float:
-    """The share of the learning rate: a linear rise over the first tenth, then a linear fall to a twentieth."""
+    """The factor of the learning rate: a linear rise over the first tenth, then a linear fall to a twentieth."""
     done = step / settings.steps
     return min(10 * (done + 1 / settings.steps), max(0.05, (1 - done) / 0.9))
 
@@ -104,29 +104,31 @@ def _rate(step: int, settings: StarterSettings) -> float:
 def _batches(
     corpus: Corpus, tokenizer: PreTrainedTokenizerFast, settings: StarterSettings, seed: int
 ) -> Iterator[Batch]:
-    """A batch for each step; examples of about equal length share one, to save padding."""
+    """A batch for each step; examples of similar length share one, to save padding."""
     rng = Random(f"{seed}/examples")
     examples = corpus.examples(rng)
-    for step in count(step=DRAWN_TOGETHER):
+    for step in count(step=BATCHES_PER_DRAW):
         alone = step < settings.statement_steps
-        drawn = [encode(one, tokenizer, alone=alone) for one in islice(examples, settings.batch * DRAWN_TOGETHER)]
+        drawn = [
+            encode(example, tokenizer, alone=alone) for example in islice(examples, settings.batch * BATCHES_PER_DRAW)
+        ]
         drawn.sort(key=lambda encoded: len(encoded.token_ids))
         batches = [drawn[start : start + settings.batch] for start in range(0, len(drawn), settings.batch)]
         rng.shuffle(batches)
-        yield from (together(batch, int(tokenizer.pad_token_id)) for batch in batches)
+        yield from (collate(batch, int(tokenizer.pad_token_id)) for batch in batches)
 
 
-def encode(example: Example, tokenizer: PreTrainedTokenizerFast, *, alone: bool) -> Encoded:
-    """The tokens of an example: prompt or statement alone, through the chat template, the answer and what ends it."""
+def encode(example: Example, tokenizer: PreTrainedTokenizerFast, *, alone: bool) -> EncodedExample:
+    """The tokens of an example: prompt or statement alone, in the chat template, and the completion with its end."""
     messages = [{"role": "user", "content": example.statement if alone else example.prompt}]
     prompt = tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
-    before, after = tokenizer([prompt, example.answer + END], add_special_tokens=False)["input_ids"]
-    return Encoded(before + after, len(before))
+    before, after = tokenizer([prompt, example.completion + END], add_special_tokens=False)["input_ids"]
+    return EncodedExample(before + after, len(before))
 
 
-def together(examples: Sequence[Encoded], pad: int) -> Batch:
-    """What all prompts begin with, and what follows, padded on the right; only the tokens of answers are learnt."""
-    columns = zip(*(encoded.token_ids[: encoded.answer] for encoded in examples), strict=False)
+def collate(examples: Sequence[EncodedExample], pad: int) -> Batch:
+    """The shared prefix of all prompts, and what follows it, padded on the right; only completions are trained."""
+    columns = zip(*(encoded.token_ids[: encoded.completion_start] for encoded in examples), strict=False)
     shared = [column[0] for column in takewhile(lambda column: len(set(column)) == 1, columns)]
     longest = max(len(encoded.token_ids) for encoded in examples) - len(shared)
     token_ids = torch.full((len(examples), longest), pad)
@@ -134,5 +136,5 @@ def together(examples: Sequence[Encoded], pad: int) -> Batch:
     for row, encoded in enumerate(examples):
         ids = encoded.token_ids[len(shared) :]
         token_ids[row, : len(ids)] = torch.tensor(ids)
-        mask[row, encoded.answer - len(shared) : len(ids)] = 1
+        mask[row, encoded.completion_start - len(shared) : len(ids)] = 1
     return torch.tensor(shared), token_ids, mask

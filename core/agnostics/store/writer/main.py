@@ -15,7 +15,7 @@ from agnostics.store.database import connect
 from agnostics.store.writer.commit import Committer
 from agnostics.store.writer.wire import Answer, Opening, Unpacker, read_frame, write_frame
 from agnostics.types.errors import AgnosticsError
-from agnostics.util.subprocesses import end_with
+from agnostics.util.subprocesses import die_with_parent
 
 _PRIORITY = 10
 """By how much who trains comes first where both want a processor (`nice`)."""
@@ -46,7 +46,7 @@ def main() -> None:
         os.dup2(2, 1)
         logging.getLogger().addHandler(_Notices(answers))
         opening = msgspec.msgpack.decode(read_frame(frames) or sys.exit(1), type=Opening)
-        end_with(opening.parent)
+        die_with_parent(opening.parent)
         os.nice(_PRIORITY)
         gc.set_threshold(_OBJECTS)
         _commit_all(opening, frames, answers)

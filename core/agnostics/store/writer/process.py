@@ -21,7 +21,7 @@ from agnostics.store.database import shown
 from agnostics.store.writer.thread import Batch
 from agnostics.store.writer.wire import Answer, Opening, Packer, read_frame, write_frame
 from agnostics.types.errors import AgnosticsError
-from agnostics.util.subprocesses import how_it_ended
+from agnostics.util.subprocesses import exit_description
 
 EXIT_SECONDS = 5.0
 _BUFFER_BYTES = 1 << 20
@@ -93,5 +93,5 @@ class CommittingProcess:
         return msgspec.msgpack.decode(frame, type=Answer)
 
     def _gone(self) -> AgnosticsError:
-        how = how_it_ended(self._process.wait(EXIT_SECONDS))
+        how = exit_description(self._process.wait(EXIT_SECONDS))
         return AgnosticsError(f"results database {shown(self._url)}: the process that writes into it {how}")

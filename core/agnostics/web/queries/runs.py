@@ -13,7 +13,7 @@ from sqlalchemy import Connection, func, select
 from agnostics.store import schema
 from agnostics.store.queries import runs as queries
 from agnostics.store.queries.runs import RunLine, run_line
-from agnostics.store.records import PHASES
+from agnostics.types.rollout import PHASES
 from agnostics.types.verification import Verdict
 
 MOST_NAMES = 200

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, Double, Integer, and_, cast, e
 from sqlalchemy.sql.selectable import Subquery
 
 from agnostics.store import schema
-from agnostics.store.records import PHASES
+from agnostics.types.rollout import PHASES
 from agnostics.web.queries.completions import Answer, answers
 
 MOST_COUNTED = 20_000

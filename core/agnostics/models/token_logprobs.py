@@ -1,4 +1,4 @@
-"""Log-probabilities of given tokens and the entropy where they stand, without ever holding all the logits."""
+"""Log-probabilities and entropies of given tokens, without ever holding all logits."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from transformers.modeling_layers import GradientCheckpointingLayer
 
 from agnostics.types.errors import UsageError
 
-LOGITS_AT_ONCE = 1 << 26
-"""How many logits may exist at one time: 256 MiB in float32."""
+LOGITS_PER_CHUNK = 1 << 26
+"""The most logits that exist at one time: 256 MiB in float32."""
 
 
-class TokenScorer(nn.Module):
-    """A causal language model that answers with the log-probabilities of tokens instead of logits.
+class TokenLogprobModel(nn.Module):
+    """A causal language model that returns log-probabilities of tokens instead of logits.
 
-    The logits of a batch, (B, L, V), outweigh the model where the vocabulary is large, so the head runs over the
-    positions asked for only, in chunks, and each chunk's logits are computed again in the backward pass, unless one
-    chunk holds them all. Models that change their logits after the head (soft-capping) are not supported; the gap to
+    With a large vocabulary the logits of a batch, (B, L, V), outweigh the model, so the head computes only the masked
+    positions, in chunks, and each chunk's logits are recomputed in the backward pass, unless one chunk holds them all.
+    Models that change their logits after the head (soft-capping) are not supported; the log-probability mismatch with
     the engine would show it.
 
-    With `recompute`, a layer's activations are computed again in the backward pass in place of being kept. A prompt is
-    then read again for each of its answers: keys and values that several share cannot be computed twice.
+    With `recompute`, a layer's activations are recomputed in the backward pass. A prompt is then prefilled for each of
+    its completions, because shared keys and values cannot be recomputed.
     """
 
     def __init__(self, model: Any, temperature: float, *, recompute: bool = False) -> None:
@@ -36,17 +36,17 @@ class TokenScorer(nn.Module):
             _recompute_layers(model)
         head = model.get_output_embeddings()
         self._logits = head.forward
-        # ZeRO stage 3 gathers the head's weight for each call of it, on all ranks: one call, however many chunks.
+        # ZeRO stage 3 gathers the head's weight on all ranks for each call: one call for all chunks.
         head.forward = self._score
 
     def forward(
         self, prompt: torch.Tensor, token_ids: torch.Tensor, mask: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """The log-probabilities of the tokens where `mask` is 1, row by row, and the entropies of the distributions
-        that they are from, -sum p log p at the sampling temperature and without a gradient: (N,) float32 each.
+        """The log-probabilities of the N masked tokens, row by row, and the entropies of their distributions,
+        -sum p log p at the sampling temperature and without a gradient: (N,) float32 each.
 
-        `prompt` is (P,), and `token_ids` and `mask`, (B, L) padded on the right, are what follows it in each row. No
-        attention mask is needed: a token never attends to what comes after it.
+        `prompt` is (P,), and `token_ids` and `mask`, (B, L) padded on the right, follow it in each row. No attention
+        mask is needed: a token never attends to later ones.
         """
         wanted = mask.bool()
         before = self._before_each(prompt, token_ids) if self._recompute else self._before_all(prompt, token_ids)
@@ -56,13 +56,13 @@ class TokenScorer(nn.Module):
         return scores
 
     def _before_each(self, prompt: torch.Tensor, token_ids: torch.Tensor) -> torch.Tensor:
-        """The hidden states that each of `token_ids` is predicted from, the prompt read for each row: (B, L, H)."""
+        """The hidden states that predict each of `token_ids`, with the prompt in each row: (B, L, H)."""
         whole = torch.cat([prompt.expand(len(token_ids), -1), token_ids], dim=1)
         hidden: torch.Tensor = self.model.base_model(input_ids=whole, use_cache=False).last_hidden_state
         return hidden[:, len(prompt) - 1 : -1]
 
     def _before_all(self, prompt: torch.Tensor, token_ids: torch.Tensor) -> torch.Tensor:
-        """The same with the prompt read once: a group of answers to it costs little more than the answers."""
+        """The same with the prompt prefilled once: a group costs little more than its completions."""
         rows, width = token_ids.shape
         start = self.model.base_model(input_ids=prompt.unsqueeze(0), use_cache=True)
         cache = start.past_key_values
@@ -73,8 +73,8 @@ class TokenScorer(nn.Module):
         return torch.cat([first, rest.last_hidden_state[:, :-1]], dim=1)
 
     def _score(self, hidden: torch.Tensor, targets: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """What the head answers: (N, hidden size), (N,) -> (N,), (N,)"""
-        size = max(1, LOGITS_AT_ONCE // self.model.config.vocab_size)
+        """The head's results: (N, hidden size), (N,) -> (N,), (N,)"""
+        size = max(1, LOGITS_PER_CHUNK // self.model.config.vocab_size)
         if len(targets) <= size:
             return self._chunk(hidden, targets)
         parts = zip(torch.split(hidden, size), torch.split(targets, size), strict=True)
@@ -86,18 +86,18 @@ class TokenScorer(nn.Module):
         logits: torch.Tensor = self._logits(hidden).float() / self._temperature
         total = logits.logsumexp(-1)
         logprobs = logits.gather(-1, targets.unsqueeze(-1)).squeeze(-1) - total
-        with torch.no_grad():  # last, so that it is left out when the chunk is computed again
+        with torch.no_grad():  # last, so that recomputation skips it
             probabilities = (logits - total.unsqueeze(-1)).exp_()
             entropies = total - probabilities.mul_(logits).sum(-1)
         return logprobs, entropies
 
 
 def _recompute_layers(model: Any) -> None:
-    """Raises UsageError where the model's layers cannot be computed again."""
+    """Raises UsageError if the model's layers cannot be recomputed."""
     try:
         model.gradient_checkpointing_enable({"use_reentrant": False})
     except ValueError as error:
         raise UsageError(f"{error} Set train.activation_checkpointing = false") from error
     for module in model.modules():
         if isinstance(module, GradientCheckpointingLayer):
-            module.training = True  # transformers asks for it; of this module alone, so that nothing is dropped out
+            module.training = True  # transformers needs it; of this module alone, so that dropout stays off

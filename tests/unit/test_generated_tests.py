@@ -1,4 +1,4 @@
-"""Tests that a model writes: which are read in its answers, and which of them are kept."""
+"""Tests that a model writes: which are read in its completions, and which of them are kept."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ def test_half_a_surrogate_pair_is_a_question_mark() -> None:
     assert read_tests(written(("\ud800", "2"))) == made(("?\n", "2\n"))
 
 
-def test_a_long_answer_of_blocks_that_never_end_is_read_in_one_pass() -> None:
+def test_a_long_completion_of_blocks_that_never_end_is_read_in_one_pass() -> None:
     assert read_tests("```input\n" * 500_000) == []
 
 
-def test_the_tests_that_most_answers_hold_are_kept() -> None:
+def test_the_tests_that_most_completions_hold_are_kept() -> None:
     rare, common, other = ("7", "8"), ("1", "2"), ("3", "4")
-    answers = [made(rare), made(other, common), made(common), made(common, other)]
-    assert agreed(answers, ()) == tuple(made(common, other, rare))
+    completions = [made(rare), made(other, common), made(common), made(common, other)]
+    assert agreed(completions, ()) == tuple(made(common, other, rare))
     many = made(*((str(n), "0") for n in range(9)))
     assert agreed([many, many[3:]], ()) == tuple([*many[3:], many[0]][:KEPT])
 
 
-def test_an_input_has_the_output_that_most_answers_give_it() -> None:
-    answers = [made(("1", "2"), ("1", "2")), made(("1", "3")), made((" 1\n", "3 "))]
-    assert agreed(answers, ()) == tuple(made(("1", "3")))
+def test_an_input_has_the_output_that_most_completions_give_it() -> None:
+    completions = [made(("1", "2"), ("1", "2")), made(("1", "3")), made((" 1\n", "3 "))]
+    assert agreed(completions, ()) == tuple(made(("1", "3")))
 
 
 def test_what_the_statement_shows_is_no_news() -> None:

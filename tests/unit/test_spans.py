@@ -1,4 +1,4 @@
-"""A timeline tells who worked when, and a trace file of it is whole whenever it is read."""
+"""Spans say which track was busy when, and a trace file of them is complete whenever it is read."""
 
 from __future__ import annotations
 
@@ -8,57 +8,57 @@ from pathlib import Path
 
 import pytest
 from agnostics.profiling.chrome_trace import TraceFile
-from agnostics.profiling.spans import Span, Timeline, overlap, shares, total, union
+from agnostics.profiling.spans import Span, SpanRecorder, intersection, total_s, union, utilisation
 from hypothesis import given
 from hypothesis import strategies as st
 
-STRETCHES = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)).map(lambda ends: (min(ends), max(ends))))
+INTERVALS = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)).map(lambda ends: (min(ends), max(ends))))
 
 
-def _moments(stretches: list[tuple[float, float]]) -> set[int]:
-    return {moment for begin, end in stretches for moment in range(int(begin), int(end))}
+def _moments(intervals: list[tuple[float, float]]) -> set[int]:
+    return {moment for begin, end in intervals for moment in range(int(begin), int(end))}
 
 
-@given(STRETCHES)
-def test_a_union_covers_the_same_time_once(stretches: list[tuple[float, float]]) -> None:
-    joined = union(stretches)
-    assert _moments(joined) == _moments(stretches)
-    assert total(joined) == len(_moments(stretches))
+@given(INTERVALS)
+def test_a_union_covers_the_same_time_once(intervals: list[tuple[float, float]]) -> None:
+    joined = union(intervals)
+    assert _moments(joined) == _moments(intervals)
+    assert total_s(joined) == len(_moments(intervals))
     assert all(end < begin for (_, end), (begin, _) in itertools.pairwise(joined))
 
 
-@given(STRETCHES, STRETCHES)
-def test_an_overlap_is_the_time_that_is_in_both(
+@given(INTERVALS, INTERVALS)
+def test_an_intersection_is_the_time_that_is_in_both(
     first: list[tuple[float, float]], second: list[tuple[float, float]]
 ) -> None:
-    shared = overlap(union(first), union(second))
+    shared = intersection(union(first), union(second))
     assert _moments(shared) == _moments(first) & _moments(second)
-    assert total(shared) == len(_moments(shared))
+    assert total_s(shared) == len(_moments(shared))
 
 
-def test_shares_say_who_stood_idle_and_how_much_of_the_sandbox_was_hidden() -> None:
+def test_utilisation_says_which_track_was_idle_and_how_much_verification_overlapped() -> None:
     spans = [
         Span("generation", "generate", 0, 4),
         Span("verification", "a", 2, 5),
         Span("verification", "b", 3, 6),
         Span("training", "update 1", 7, 12),  # goes on after the window
     ]
-    found = shares(spans, (0, 10))
+    found = utilisation(spans, (0, 10))
     assert found == pytest.approx(
-        {"idle_generation": 0.6, "idle_verification": 0.6, "idle_training": 0.7, "hidden_verification": 0.5}
+        {"idle_generation": 0.6, "idle_verification": 0.6, "idle_training": 0.7, "verification_overlap": 0.5}
     )
 
 
-def test_work_that_goes_on_counts_in_every_window_that_it_spans() -> None:
-    timeline = Timeline()
-    span = timeline.begin("training", "update 1")
-    assert timeline.close_window()[1]["idle_training"] < 1
-    timeline.end(span)
-    with timeline.during("generation", "generate"):
+def test_an_open_span_counts_in_every_window_that_it_lasts_through() -> None:
+    recorder = SpanRecorder()
+    span = recorder.begin("training", "update 1")
+    assert recorder.close_window()[1]["idle_training"] < 1
+    recorder.end(span)
+    with recorder.during("generation", "generate"):
         pass
-    spans, _ = timeline.close_window()
+    spans, _ = recorder.close_window()
     assert [span.name for span in spans] == ["update 1", "generate"]
-    assert timeline.close_window()[0] == []
+    assert recorder.close_window()[0] == []
 
 
 def _spans(*names: str) -> list[Span]:
@@ -70,7 +70,7 @@ def _names(path: Path) -> list[str]:
     return [event["args"]["task"] for event in events if event["ph"] == "b"]
 
 
-def test_a_trace_is_json_after_every_write_and_goes_on_where_it_was_left(tmp_path: Path) -> None:
+def test_a_trace_is_json_after_every_write_and_is_continued(tmp_path: Path) -> None:
     path = tmp_path / "trace.json"
     with TraceFile(path) as trace:
         assert _names(path) == []
@@ -88,7 +88,7 @@ def test_a_trace_is_json_after_every_write_and_goes_on_where_it_was_left(tmp_pat
 
 
 @pytest.mark.parametrize("cut", range(1, 120, 7))
-def test_a_trace_whose_writer_was_killed_is_gone_on_with(cut: int, tmp_path: Path) -> None:
+def test_a_trace_whose_writer_was_killed_is_continued(cut: int, tmp_path: Path) -> None:
     path = tmp_path / "trace.json"
     with TraceFile(path) as trace:
         trace.add(_spans("a"))

@@ -1,4 +1,4 @@
-"""What is not learnt from: groups without signal, stale answers, gibberish; and batches by tokens."""
+"""What is left out of the loss: groups without signal, stale rollouts, gibberish; and batches by tokens."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import math
 import pytest
 from agnostics.algorithms.batches import batches_by_tokens
 from agnostics.algorithms.filters import has_signal, is_gibberish, is_stale
-from agnostics.types.rollout import Segment, Trajectory
+from agnostics.types.rollout import Rollout, Segment
+from agnostics.types.task import Task, Test
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,8 +16,14 @@ VOCABULARY = 1000
 UNLIKELY = -math.log(VOCABULARY) - 2.0
 
 
-def _answer(tokens: list[int], logprobs: list[float], version: int = 0) -> Trajectory:
-    return Trajectory((1, 2), (Segment.spoken(tokens, logprobs, version),))
+def _rollout(*segments: Segment) -> Rollout:
+    return Rollout(
+        task=Task(id="t", tests=(Test(input="", output=""),)), sample=0, prompt_ids=(1, 2), segments=segments
+    )
+
+
+def _sampled(tokens: list[int], logprobs: list[float], version: int = 0) -> Segment:
+    return Segment.sampled(tokens, logprobs, [version] * len(tokens))
 
 
 @pytest.mark.parametrize(
@@ -39,18 +46,18 @@ def test_a_group_has_a_signal_where_its_rewards_differ(rewards: list[float | Non
     [(751, UNLIKELY - 0.1, True), (751, UNLIKELY + 0.1, False), (749, UNLIKELY - 5, False), (749, -0.1, False)],
 )
 def test_gibberish_is_a_token_both_rare_and_unlikely(token: int, logprob: float, expected: bool) -> None:
-    assert is_gibberish(_answer([5, token, 6], [-0.1, logprob, -0.2]), VOCABULARY) is expected
+    assert is_gibberish(_rollout(_sampled([5, token, 6], [-0.1, logprob, -0.2])), VOCABULARY) is expected
 
 
-def test_what_a_tool_says_is_no_gibberish() -> None:
+def test_a_token_that_a_tool_wrote_is_no_gibberish() -> None:
     tool = Segment((999,), (0,), (-99.0,), (0,))
-    assert not is_gibberish(Trajectory((1,), (Segment.spoken([5], [-0.1], 0), tool)), VOCABULARY)
+    assert not is_gibberish(_rollout(_sampled([5], [-0.1]), tool), VOCABULARY)
 
 
 @pytest.mark.parametrize(("version", "expected"), [(7, False), (15, False), (16, True)])
 def test_staleness_counts_from_the_last_token(version: int, expected: bool) -> None:
-    early, late = Segment.spoken([5], [-0.1], 0), Segment.spoken([6], [-0.1], 7)
-    assert is_stale(Trajectory((1,), (early, late)), version, 8) is expected
+    early, late = _sampled([5], [-0.1], 0), _sampled([6], [-0.1], 7)
+    assert is_stale(_rollout(early, late), version, 8) is expected
 
 
 @given(st.lists(st.integers(1, 50)), st.integers(1, 100))

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 import torch
-from agnostics.train import token_logprobs
-from agnostics.train.token_logprobs import TokenScorer
+from agnostics.models import token_logprobs
+from agnostics.models.token_logprobs import TokenLogprobModel
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from transformers import AutoModelForCausalLM, PhiConfig, PretrainedConfig, Qwen3Config
@@ -47,7 +47,7 @@ def _model(name: str) -> Any:
 
 
 def _plain(model: Any) -> tuple[torch.Tensor, torch.Tensor]:
-    """From all logits of each answer after its prompt."""
+    """From all logits of each completion after its prompt."""
     whole = torch.cat([PROMPT.expand(len(TOKENS), -1), TOKENS], dim=1)
     logprobs = (model(whole).logits[:, len(PROMPT) - 1 : -1] / TEMPERATURE).log_softmax(-1)
     entropies = -(logprobs.exp() * logprobs).sum(-1)
@@ -62,13 +62,13 @@ def _gradients(model: Any, logprobs: torch.Tensor) -> dict[str, torch.Tensor]:
 @pytest.mark.parametrize("recompute", [False, True], ids=["kept", "recomputed"])
 @pytest.mark.parametrize("chunk", [1, 7, 1000])
 @pytest.mark.parametrize("name", MODELS)
-def test_scores_and_gradients_are_those_of_all_logits(
+def test_logprobs_and_gradients_are_those_of_all_logits(
     name: str, chunk: int, recompute: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(token_logprobs, "LOGITS_AT_ONCE", VOCABULARY * chunk)
+    monkeypatch.setattr(token_logprobs, "LOGITS_PER_CHUNK", VOCABULARY * chunk)
     plain, model = _model(name), _model(name)
     expected, entropies = _plain(plain)
-    found = TokenScorer(model, TEMPERATURE, recompute=recompute)(PROMPT, TOKENS, MASK)
+    found = TokenLogprobModel(model, TEMPERATURE, recompute=recompute)(PROMPT, TOKENS, MASK)
     assert torch.allclose(found[0], expected, atol=1e-5)
     assert torch.allclose(found[1], entropies, atol=1e-5)
     assert not found[1].requires_grad
@@ -90,10 +90,10 @@ class Largest(TorchDispatchMode):
 
 @pytest.mark.parametrize("chunk", [4, 20])
 def test_no_tensor_is_ever_larger_than_a_chunk_of_logits(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(token_logprobs, "LOGITS_AT_ONCE", VOCABULARY * chunk)
+    monkeypatch.setattr(token_logprobs, "LOGITS_PER_CHUNK", VOCABULARY * chunk)
     model = _model("untied")
     with Largest() as largest:
-        _gradients(model, TokenScorer(model, TEMPERATURE)(PROMPT, TOKENS, MASK)[0])
+        _gradients(model, TokenLogprobModel(model, TEMPERATURE)(PROMPT, TOKENS, MASK)[0])
     weight = model.lm_head.weight.numel()
     assert VOCABULARY * chunk <= largest.size == max(VOCABULARY * chunk, weight) < VOCABULARY * len(WEIGHTS)
 
@@ -106,7 +106,7 @@ def test_recomputing_keeps_a_fraction_of_the_activations() -> None:
 def _saved(*, recompute: bool) -> int:
     """How many numbers the forward pass keeps for the backward pass, the model's weights aside."""
     model, tensors = _model("untied"), dict[int, torch.Tensor]()
-    score = TokenScorer(model, TEMPERATURE, recompute=recompute)
+    score = TokenLogprobModel(model, TEMPERATURE, recompute=recompute)
     weights = {weight.untyped_storage().data_ptr() for weight in model.parameters()}
 
     def keep(tensor: torch.Tensor) -> torch.Tensor:

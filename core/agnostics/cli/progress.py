@@ -1,0 +1,122 @@
+"""Progress on stderr: a callback for training runs, and one for evaluations."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+from agnostics.callbacks.callback import RunCallback, RunInfo
+from agnostics.cli.output import words
+from agnostics.profiling.spans import Span
+from agnostics.types.rollout import Phase, Rollout
+from agnostics.types.verification import Verdict
+from agnostics.util.statistics import PassRate
+
+_LINE_INTERVAL_S = 10.0
+
+
+class ConsoleProgress(RunCallback):
+    """Prints messages, and shows a bar if stderr is a terminal."""
+
+    def __init__(self, bar: Progress | None) -> None:
+        self._bar = bar
+        self._task: TaskID | None = None
+
+    def message(self, text: str) -> None:
+        """See `RunCallback.message`."""
+        words.print(text, markup=False, soft_wrap=True)
+
+    def run_started(self, run: RunInfo) -> None:
+        """See `RunCallback.run_started`."""
+        self._run = run
+
+
+class TrainingProgress(ConsoleProgress):
+    """Prints a line for each step and each evaluation."""
+
+    def step_finished(self, step: int, metrics: Mapping[str, float], spans: Sequence[Span]) -> None:  # noqa: ARG002
+        """See `RunCallback.step_finished`."""
+        self.message(_step_line(step, self._run.steps, metrics))
+        if self._bar is not None:
+            if self._task is None:
+                self._task = self._bar.add_task("training", total=self._run.steps)
+            self._bar.update(self._task, completed=step)
+
+    def evaluation_finished(
+        self,
+        step: int,
+        phase: Phase,
+        metrics: Mapping[str, float],  # noqa: ARG002
+        pass_rate: PassRate | None,
+    ) -> None:
+        """See `RunCallback.evaluation_finished`."""
+        if pass_rate is None:
+            return
+        when = {"eval_before": "before training", "eval_after": "after training"}.get(phase, f"after step {step}")
+        self.message(f"held-out pass@1 {when}: {describe_pass_rate(pass_rate)} on {pass_rate.tasks} tasks")
+
+
+class EvaluationProgress(ConsoleProgress):
+    """Shows how many programs are verified and how many of them accepted: a bar, or a line now and then."""
+
+    def __init__(self, bar: Progress | None) -> None:
+        super().__init__(bar)
+        self._accepted = self._programs = 0
+        self._last_line_s = time.monotonic()
+
+    def rollouts_finished(self, step: int, phase: Phase, rollouts: Sequence[Rollout]) -> None:  # noqa: ARG002
+        """See `RunCallback.rollouts_finished`."""
+        if phase != "eval":
+            return
+        self._programs += len(rollouts)
+        self._accepted += sum(rollout.verified.verdict is Verdict.ACCEPTED for rollout in rollouts)
+        if self._bar is not None:
+            self._update_bar(self._bar)
+        elif time.monotonic() >= self._last_line_s + _LINE_INTERVAL_S:
+            self._last_line_s = time.monotonic()
+            total = f" of {self._run.expected_rollouts}" if self._run.expected_rollouts else ""
+            self.message(f"{self._programs}{total} programs, {self._accepted / self._programs:.2f} accepted")
+
+    def _update_bar(self, bar: Progress) -> None:
+        if self._task is None:
+            self._task = bar.add_task("verified", total=self._run.expected_rollouts)
+        description = f"accepted {self._accepted / self._programs:.2f}"
+        bar.update(self._task, completed=self._programs, description=description)
+
+
+@contextmanager
+def progress_bar() -> Iterator[Progress | None]:
+    """A progress bar; None if stderr is not a terminal."""
+    if not words.is_terminal:
+        yield None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=words, transient=True) as bar:
+        yield bar
+
+
+def describe_pass_rate(rate: PassRate) -> str:
+    """pass@1 and its interval in words."""
+    low, high = rate.interval
+    return f"{rate.pass_at_1:.3f} (95 %: {low:.3f} to {high:.3f})"
+
+
+def _step_line(step: int, steps: int, metrics: Mapping[str, float]) -> str:
+    """A step in one line of some 120 columns."""
+    return (
+        f"step {step}/{steps}  pass {metrics['pass_rate']:.2f}  reward {metrics['reward_mean']:.2f}  "
+        f"{metrics['tokens_mean']:.0f} tokens  "
+        f"{metrics['zero_variance_groups']:.0f}/{metrics['groups']:.0f} groups without signal  "
+        f"entropy {metrics['entropy']:.2f}  {_mismatch(metrics)}{_speed(metrics)}{metrics['step_s']:.1f} s"
+    )
+
+
+def _mismatch(metrics: Mapping[str, float]) -> str:
+    return f"mismatch {metrics['logprob_mismatch']:.0e}  " if "logprob_mismatch" in metrics else ""
+
+
+def _speed(metrics: Mapping[str, float]) -> str:
+    return f"{metrics['tokens_per_s']:.0f} tokens/s  " if "tokens_per_s" in metrics else ""

@@ -1,0 +1,55 @@
+"""The shape of a model: the sizes that its memory depends on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class ModelShape:
+    """The sizes of a model that decide its memory: the number of parameters, and the width of each part of a layer.
+
+    `linear` is every linear layer but the head: its name, and its inputs and outputs together. `queries` and `keys` are
+    heads times the size of a head; `normed` is the width of all norms of a layer.
+    """
+
+    parameters: int
+    linear: tuple[tuple[str, int], ...]
+    layers: int
+    hidden: int
+    queries: int
+    keys: int
+    normed: int
+    intermediate: int
+
+
+def shape_of(folder: Path) -> ModelShape:
+    """The shape of the model that the config.json in `folder` describes; it is built without memory for weights."""
+    import torch
+    from torch import nn
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    config: Any = AutoConfig.from_pretrained(folder)
+    with torch.device("meta"):
+        model: Any = AutoModelForCausalLM.from_config(config)
+    parameters = dict(model.named_parameters())
+    head = model.get_output_embeddings()
+    layers = [
+        (name, module) for name, module in model.named_modules() if isinstance(module, nn.Linear) and module is not head
+    ]
+    heads = config.num_attention_heads
+    size = getattr(config, "head_dim", None) or config.hidden_size // heads
+    queries, keys = heads * size, (getattr(config, "num_key_value_heads", None) or heads) * size
+    normed = queries + keys if any(name.endswith("q_norm.weight") for name in parameters) else 0
+    return ModelShape(
+        parameters=sum(parameter.numel() for parameter in parameters.values()),
+        linear=tuple((name, layer.in_features + layer.out_features) for name, layer in layers),
+        layers=config.num_hidden_layers,
+        hidden=config.hidden_size,
+        queries=queries,
+        keys=keys,
+        normed=2 * config.hidden_size + normed,
+        intermediate=getattr(config, "intermediate_size", None) or 4 * config.hidden_size,
+    )

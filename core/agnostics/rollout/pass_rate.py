@@ -1,0 +1,22 @@
+"""pass@1 of rollouts, a group for each task."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import fmean
+
+from agnostics.types.rollout import RolloutGroup
+from agnostics.types.verification import Verdict
+from agnostics.util.statistics import PassRate, bootstrap_interval
+
+
+def pass_rate(groups: Sequence[RolloutGroup], seed: int) -> PassRate | None:
+    """The pass rate of the rollouts of each task; None if no program was judged. Failed sandboxes are left out."""
+    rates = []
+    for group in groups:
+        judged = [r.verified for r in group if r.verified.verdict is not Verdict.SANDBOX_ERROR]
+        if judged:
+            rates.append(fmean(verification.accepted for verification in judged))
+    if not rates:
+        return None
+    return PassRate(fmean(rates), bootstrap_interval(rates, seed=seed), len(rates))

@@ -1,0 +1,26 @@
+"""The configuration file in a run's folder, from which the run can be repeated or resumed."""
+
+from __future__ import annotations
+
+from agnostics.callbacks.callback import RunCallback, RunInfo
+from agnostics.train.config import RunConfig, to_toml
+from agnostics.types.errors import AgnosticsError
+
+
+class ConfigFile(RunCallback):
+    """Makes the run's folder and writes the resolved configuration into it, as `config.toml`."""
+
+    def __init__(self, config: RunConfig) -> None:
+        self._config = config
+
+    def run_started(self, run: RunInfo) -> None:
+        """See `RunCallback.run_started`. Raises AgnosticsError if the file cannot be written."""
+        if run.folder is None:
+            raise ValueError("a training run needs a folder")
+        try:
+            run.folder.mkdir(parents=True, exist_ok=True)
+            (run.folder / "config.toml").write_text(to_toml(self._config), encoding="utf-8")
+        except OSError as error:
+            raise AgnosticsError(
+                f"{run.folder}: {error.strerror}; make room there, or choose --set output=FOLDER"
+            ) from error

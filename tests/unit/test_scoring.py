@@ -1,0 +1,119 @@
+"""From verdicts to advantages, and to the rollouts that count in the loss."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from agnostics.algorithms.algorithm import Algorithm, ScoringContext, is_zero_variance
+from agnostics.algorithms.cwm import CWM
+from agnostics.algorithms.dapo import DAPO
+from agnostics.algorithms.grpo import GRPO
+from agnostics.types.errors import AgnosticsError
+from agnostics.types.reward import Accepted, RewardPolicy
+from agnostics.types.rollout import Rollout, RolloutGroup, Segment
+from agnostics.types.task import Task, Test
+from agnostics.types.verification import Verdict, Verification
+
+TASK = Task(id="t", tests=(Test(input="", output=""),))
+LIMIT, VOCABULARY = 10, 100
+
+
+def _rollout(verdict: Verdict, tokens: int = 4, *, token: int = 5, logprob: float = -0.5) -> Rollout:
+    return Rollout(
+        task=TASK,
+        sample=0,
+        prompt_ids=(1, 2),
+        segments=(Segment.sampled((token,) * tokens, (logprob,) * tokens, (0,) * tokens),),
+        finish_reason="length" if tokens == LIMIT else "stop",
+        text="x",
+        num_tokens=tokens,
+        verification=Verification("t", "lua", "x", verdict, (), None, "none", 1, 0.0),
+    )
+
+
+def _score(
+    algorithm: Algorithm, group: list[Rollout], progress: float = 0.0, policy: RewardPolicy | None = None
+) -> list[Rollout]:
+    return algorithm.score(group, ScoringContext(policy or Accepted(), LIMIT, VOCABULARY, progress))
+
+
+RIGHT, WRONG, BROKEN = Verdict.ACCEPTED, Verdict.WRONG_ANSWER, Verdict.SANDBOX_ERROR
+
+
+def test_a_failed_sandbox_neither_counts_nor_gets_an_advantage() -> None:
+    scored = _score(GRPO, [_rollout(RIGHT), _rollout(BROKEN), _rollout(WRONG)])
+    assert [r.reward for r in scored] == [1.0, None, 0.0]
+    assert [r.advantage for r in scored] == [pytest.approx(1.0), None, pytest.approx(-1.0)]
+    nothing = _score(GRPO, [_rollout(BROKEN), _rollout(BROKEN)])
+    assert [r.advantage for r in nothing] == [None, None]
+
+
+def test_a_masked_rollout_is_left_out_but_counts_in_the_mean_of_its_group() -> None:
+    group = [_rollout(RIGHT), _rollout(WRONG), _rollout(WRONG, LIMIT)]
+    kept = _score(GRPO, group)
+    masking = replace(GRPO, mask_truncated=True)
+    masked = _score(masking, group)
+    assert [r.advantage for r in masked] == [kept[0].advantage, kept[1].advantage, None]
+    assert masked[2].reward == 0.0
+    assert len(masking.training_rollouts([masked])) == 2
+
+
+def test_gibberish_is_left_out_under_cwm() -> None:
+    group = [_rollout(RIGHT, token=90, logprob=-9.0), _rollout(RIGHT, token=90), _rollout(WRONG)]
+    assert [r.advantage is None for r in _score(CWM, group)] == [True, False, False]
+
+
+def test_cwm_compares_with_the_length_weighted_mean() -> None:
+    scored = _score(CWM, [_rollout(RIGHT, 1), _rollout(WRONG, 9)], progress=1.0)
+    assert [r.advantage for r in scored] == pytest.approx([0.9, -0.1])
+
+
+def test_dapos_length_penalty_is_part_of_the_reward_and_gives_no_signal_by_itself() -> None:
+    scored = _score(DAPO, [_rollout(WRONG, 5), _rollout(WRONG, 9)])
+    assert [r.task_reward for r in scored] == [0.0, 0.0]
+    assert [r.reward for r in scored] == pytest.approx([0.0, -0.5])
+    assert is_zero_variance(scored)
+    assert not is_zero_variance(_score(DAPO, [_rollout(RIGHT), _rollout(WRONG)]))
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "counted"),
+    [(GRPO, 4), (replace(GRPO, dynamic_sampling_rounds=1), 2), (replace(GRPO, filter_zero_variance=True), 2)],
+)
+def test_groups_without_signal_count_in_the_mean_unless_they_are_dropped(algorithm: Algorithm, counted: int) -> None:
+    groups = [_score(algorithm, [_rollout(RIGHT), _rollout(other)]) for other in (WRONG, RIGHT)]
+    assert len(algorithm.training_rollouts(groups)) == counted
+
+
+def test_an_algorithm_may_bring_advantages_of_its_own() -> None:
+    ranks = Algorithm(
+        name="ranks",
+        source="",
+        advantage_function=lambda rewards, lengths: [r - n for r, n in zip(rewards, lengths, strict=True)],
+    )
+    scored = _score(ranks, [_rollout(RIGHT, 2), _rollout(BROKEN, 3), _rollout(WRONG, 5)])
+    assert [r.advantage for r in scored] == [-1.0, None, -5.0]
+
+
+class _Short(RewardPolicy):
+    """Rewards short completions, and forgets the last one."""
+
+    name = "short"
+
+    def rewards(self, group: RolloutGroup) -> Sequence[float]:
+        return [1 / rollout.num_tokens for rollout in group[:-1]]
+
+
+def test_a_reward_policy_that_gives_another_number_of_rewards_is_named() -> None:
+    with pytest.raises(AgnosticsError, match="reward policy 'short' gave 1 rewards for 2 rollouts"):
+        _score(GRPO, [_rollout(RIGHT), _rollout(WRONG)], policy=_Short())
+
+
+def test_loss_weights_are_normalised_over_each_update() -> None:
+    rollouts = [_rollout(RIGHT, tokens) for tokens in (2, 3, 4)]
+    (whole,) = GRPO.update_batches(rollouts, LIMIT)
+    assert [r.loss_weight for r in whole] == [1 / 9] * 3
+    first, second = replace(GRPO, batch_tokens=5).update_batches(rollouts, LIMIT)
+    assert [[r.loss_weight for r in batch] for batch in (first, second)] == [[1 / 5] * 2, [1 / 4]]
