@@ -8,12 +8,12 @@ import signal
 import subprocess
 import sys
 
-from agnostics.util.subprocesses import how_it_ended
+from agnostics.util.subprocesses import exit_description
 
 CHILD = """
 import os, sys, time
-from agnostics.util.subprocesses import end_with
-end_with(int(sys.argv[1]))
+from agnostics.util.subprocesses import die_with_parent
+die_with_parent(int(sys.argv[1]))
 print(os.getpid(), flush=True)
 time.sleep(60)
 """
@@ -38,5 +38,5 @@ def test_a_process_whose_parent_is_gone_already_does_not_begin() -> None:
 
 
 def test_an_end_is_said_in_words() -> None:
-    assert how_it_ended(-9) == "was killed by signal 9"
-    assert how_it_ended(3) == "ended with status 3"
+    assert exit_description(-9) == "was killed by signal 9"
+    assert exit_description(3) == "ended with status 3"
