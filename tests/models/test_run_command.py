@@ -194,7 +194,8 @@ def test_the_best_checkpoint_is_kept_beside_the_last(starter_model: Path, home: 
         "evaluation.eval_interval=1",
         "train.max_logprob_mismatch=1",
     ]
-    run = home.run("--model", str(starter_model), "--steps", "4", settings=settings)["run"]
+    words = ("--model", str(starter_model), "--dataset", "starter", "--steps", "4")
+    run = home.run(*words, settings=settings)["run"]
     rates = dict(
         home.query(
             "select step, value from step_metric where run_id = ? and name in (?, ?)",
