@@ -159,7 +159,7 @@ def test_a_runs_failures_are_told_in_clusters_with_an_example(filled: str, capsy
     assert found[0]["example"] == first
     assert cli.call(["results", "--store", filled, "failures", "last", "-n", "1"]) == 0
     shown = capsys.readouterr().out
-    assert shown.startswith("lua: 4 faulty programs, 2 clusters\n")
+    assert shown.startswith("lua: 4 failed programs, 2 clusters\n")
     assert "0.75   runtime_error  snippet.lua:…: attempt to call '…'" in shown
     assert "\x1b" not in shown
     assert "[bold]" not in shown
@@ -186,4 +186,4 @@ def test_a_run_that_judged_nothing_is_refused_in_one_line(
     with Store.open(url) as store:
         store.start_run(kind="train", config={}, language=lua, model="m", dataset="starter", seed=0)
     assert cli.call(["results", "solved", "last", "--store", url]) == 2
-    assert "has judged no program yet" in capsys.readouterr().err
+    assert "has no verified program yet" in capsys.readouterr().err

@@ -147,7 +147,7 @@ def test_two_phases_of_a_run_are_sorted_into_themes_and_drawn(
     assert cli.call(["results", "themes", "last:eval_before", "last:eval_after", *options]) == 0
     told, said = capsys.readouterr()
     before, after = json.loads(told)["runs"]
-    assert [(run["programs"], run["unread_answers"]) for run in (before, after)] == [(5, 1), (4, 2)]
+    assert [(run["programs"], run["unusable_answers"]) for run in (before, after)] == [(5, 1), (4, 2)]
     assert [list(run["themes"].values()) for run in (before, after)] == [[1, 0, 0, 0, 0, 1, 0], [0, 0, 0, 0, 0, 1, 0]]
     assert before["run"].endswith("eval_before")
     assert said.splitlines()[-1] == "cost: 11 requests, 1100 prompt tokens, 110 completion tokens"
@@ -163,7 +163,7 @@ def test_answers_that_are_no_use_draw_nothing_and_are_said_to_be_none(
     options = ["--model", "wise", "--endpoint", chat_server(lambda _: "No.").url, "--store", store]
     folder = tmp_path / "plots"
     assert cli.call(["results", "themes", "last", *options, "--out", str(folder)]) == 1
-    assert "nothing usable came back from 'wise'" in capsys.readouterr().err
+    assert "no usable answer from 'wise'" in capsys.readouterr().err
     assert not folder.exists()
     assert cli.call(["results", "themes", "last:training", *options]) == 2
     assert "unknown phase 'training'; did you mean 'train'?" in capsys.readouterr().err
@@ -177,5 +177,5 @@ def test_the_themes_that_a_model_finds_are_printed_as_plain_text(
     assert cli.call(["results", "find-themes", "last", "--programs", "4", *options]) == 0
     told, said = capsys.readouterr()
     assert told == "1. **Brackets**:[2J missing.\n2. Logic.\n"
-    assert "showing 4 of 12 faulty programs" in said
+    assert "showing 4 of 12 failed programs" in said
     assert server.asked[0].count("program ") >= 4
