@@ -26,7 +26,7 @@ def _cheat(record: CompletionRecord) -> CompletionRecord:
     return replace(record, task=task, verification=replace(record.verification, program=program, tests=tests))
 
 
-def test_the_notebook_runs_and_shows_suspicions(
+def test_the_notebook_runs_and_shows_detections(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, lua: Language, record: Callable[..., CompletionRecord]
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))

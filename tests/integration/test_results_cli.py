@@ -213,11 +213,11 @@ def test_two_runs_are_compared_for_people_and_as_json(
     assert re.search(r"^at the end +0\.333 \(.*\) +0\.000 \(.*\) +-0\.333 ", for_people, re.MULTILINE)
 
 
-def test_suspicions_are_listed_with_an_example(
+def test_detections_are_listed_with_an_example(
     agn: Agn, filled: tuple[str, str], record: Callable[..., CompletionRecord]
 ) -> None:
     url, run = filled
-    assert agn("results", "suspicious", run, "--store", url).stdout == "3 accepted programs, 0 suspicions\n"
+    assert agn("results", "suspicious", run, "--store", url).stdout == "3 accepted programs, 0 detections\n"
     with Store.open(url) as store, store.recorder(run) as recorder:
         one = record(step=2)
         for number in range(3):
@@ -227,7 +227,7 @@ def test_suspicions_are_listed_with_an_example(
     (suspect,) = _json(agn("results", "suspicious", "last:train", "--step", "2", "--json", "--store", url))
     assert (suspect["name"], suspect["programs"], suspect["program"]) == ("several tasks", 3, "print(2)")
     for_people = agn("results", "suspicious", "last", "--store", url)
-    assert for_people.stdout.startswith("6 accepted programs, 1 suspicion\nsuspicion ")
+    assert for_people.stdout.startswith("6 accepted programs, 1 detection\ndetection ")
     in_full = f"agn results program {suspect['completion_id']} --store {shlex.quote(without_password(url))}"
     assert for_people.stderr == f"one in full: {in_full}\n"
 

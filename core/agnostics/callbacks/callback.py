@@ -65,7 +65,7 @@ class RunCallback:
 
     def rollouts_finished(self, step: int, phase: Phase, rollouts: Sequence[Rollout]) -> None:
         """Rollouts are verified and, in training, scored: all of a training step's at once, those of `agn eval` as
-        they are verified, on any thread but one at a time."""
+        they are verified."""
 
     def step_finished(self, step: int, metrics: Mapping[str, float], spans: Sequence[Span]) -> None:
         """A training step is done; `spans` ended while it went on."""

@@ -51,6 +51,7 @@ def starter_model(language: str, seed: int, sandbox: str) -> Path:
     try:
         from agnostics.models.starter.bootstrap import bootstrap
 
-        return bootstrap(resolved, dataset, seed=seed, sandbox=sandbox, progress=console.print)
+        backends = plugins.sandboxes()
+        return bootstrap(resolved, dataset, seed=seed, sandbox=sandbox, backends=backends, progress=console.print)
     except ModuleNotFoundError as error:
         raise MissingRequirement(f"{error.name} is not installed; run: pip install 'agnostics[train]'") from error

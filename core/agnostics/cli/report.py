@@ -10,7 +10,6 @@ import click
 from sqlalchemy import Connection
 
 from agnostics.cli.output import print_table
-from agnostics.cli.results.counting import counted
 from agnostics.store.queries.runs import (
     EvalScore,
     PassCount,
@@ -22,6 +21,7 @@ from agnostics.store.queries.runs import (
     scores,
     verdicts,
 )
+from agnostics.util.text import plural
 
 CURVE_ROWS = 20
 EXTREMES = 5
@@ -75,13 +75,13 @@ def print_report(report: RunReport) -> None:
     """Print the report as text."""
     run = report.run
     click.echo(describe(run))
-    steps, programs = counted(run.steps, "step"), counted(run.completions, "program")
+    steps, programs = plural(run.steps, "step"), plural(run.completions, "program")
     click.echo(f"started {run.started_at:%Y-%m-%d %H:%M} UTC, {steps}, {programs}")
     for score in report.scores:
         low, high = score.interval
         click.echo(
             f"pass@1 {_WHEN[score.phase]}: {score.pass_at_1:.3f} ({low:.3f} to {high:.3f})"
-            f" on {counted(score.tasks, 'task')}"
+            f" on {plural(score.tasks, 'task')}"
         )
     _print_verdicts(report.verdicts)
     if report.curve:

@@ -32,7 +32,7 @@ def resolve_model(
     from agnostics.models.starter.bootstrap import bootstrap
 
     dataset, _ = plugins.dataset(STARTER)
-    return bootstrap(plugins.language(language), dataset, sandbox=sandbox, progress=say)
+    return bootstrap(plugins.language(language), dataset, sandbox=sandbox, backends=plugins.sandboxes(), progress=say)
 
 
 def completion_room(folder: Path, max_completion_tokens: int, key: str = "max_completion_tokens") -> int:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agnostics.cli.output import json_option, plain, print_json, print_table
-from agnostics.cli.results.counting import counted
 from agnostics.cli.results.reading import reading, store_option
+from agnostics.util.text import plural
 
 if TYPE_CHECKING:
     from agnostics.evaluate.comparison import Pair, PhaseComparison, RunComparison
@@ -108,7 +108,7 @@ def _print_tasks(measure: PhaseComparison, count: int) -> None:
     for solver, loser, tasks in ((run, baseline, measure.won), (baseline, run, measure.lost)):
         if tasks:
             more = f" and {len(tasks) - count} more" if len(tasks) > count else ""
-            solved = f"{counted(len(tasks), 'task')} that {solver} solves {when} and {loser} does not"
+            solved = f"{plural(len(tasks), 'task')} that {solver} solves {when} and {loser} does not"
             click.echo(plain(f"{solved}: {', '.join(tasks[:count])}{more}"))
 
 

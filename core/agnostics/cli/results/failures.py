@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agnostics.cli.output import json_option, print_json, print_table
-from agnostics.cli.results.counting import counted
 from agnostics.cli.results.failed_programs import RunFailures, load_failures
 from agnostics.cli.results.reading import store_option
 from agnostics.types.failed_program import most_informative_line
+from agnostics.util.text import plural
 
 if TYPE_CHECKING:
     from agnostics.analysis.failure_clusters import FailureCluster
@@ -59,7 +59,7 @@ def _by_language(failures: Iterable[RunFailures]) -> dict[str, list[FailedProgra
 
 def _print(language: str, clusters: Sequence[FailureCluster], count: int) -> None:
     programs = sum(cluster.programs for cluster in clusters)
-    click.echo(f"{language}: {counted(programs, 'failed program')}, {counted(len(clusters), 'cluster')}")
+    click.echo(f"{language}: {plural(programs, 'failed program')}, {plural(len(clusters), 'cluster')}")
     rows = (
         [*_columns(cluster, programs), most_informative_line(cluster.example.message)] for cluster in clusters[:count]
     )

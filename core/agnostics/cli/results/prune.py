@@ -9,9 +9,9 @@ from datetime import datetime
 import click
 
 from agnostics.cli.output import json_option, print_json
-from agnostics.cli.results.counting import counted
 from agnostics.cli.results.reading import store_option
 from agnostics.types.errors import UsageError
+from agnostics.util.text import plural
 
 
 @click.command()
@@ -47,7 +47,7 @@ def prune(runs: tuple[str, ...], before: datetime | None, yes: bool, store: str 
     if as_json:
         print_json({"deleted": chosen, **asdict(result)})
     else:
-        click.echo(f"deleted {', '.join(counted(n, name.removesuffix('s')) for name, n in asdict(result).items())}")
+        click.echo(f"deleted {', '.join(plural(n, name.removesuffix('s')) for name, n in asdict(result).items())}")
 
 
 def _confirm(runs: list[str]) -> None:

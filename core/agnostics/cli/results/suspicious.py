@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agnostics.cli.output import console, json_option, print_json, print_table
-from agnostics.cli.results.counting import counted
 from agnostics.cli.results.filters import filter_of, verification_options
 from agnostics.cli.results.reading import reading, store_option
+from agnostics.util.text import plural
 
 if TYPE_CHECKING:
     from agnostics.analysis.reward_hacking.inspection import Inspection, SuspiciousProgram
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.argument("run")
 @verification_options
 @click.option(
-    "-n", "count", default=20, show_default=True, type=click.IntRange(min=1), help="The number of suspicions."
+    "-n", "count", default=20, show_default=True, type=click.IntRange(min=1), help="The number of detections."
 )
 @store_option
 @json_option
@@ -43,12 +43,12 @@ def suspicious(run: str, filters: dict[str, Any], count: int, store: str | None,
 
 
 def _print(inspection: Inspection, count: int, store: str) -> None:
-    suspicions = counted(len(inspection.suspicious), "suspicion")
-    click.echo(f"{counted(inspection.programs, 'accepted program')}, {suspicions}")
+    detections = plural(len(inspection.suspicious), "detection")
+    click.echo(f"{plural(inspection.programs, 'accepted program')}, {detections}")
     if not inspection.suspicious:
         return
     shown = inspection.suspicious[:count]
-    print_table(["suspicion", "reason", "task", "programs", "strength", "example"], map(_line, shown))
+    print_table(["detection", "reason", "task", "programs", "strength", "example"], map(_line, shown))
     console.print(f"one in full: agn results program {shown[0].completion_id}{store}", markup=False, soft_wrap=True)
 
 

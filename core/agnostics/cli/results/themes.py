@@ -18,12 +18,12 @@ from agnostics.cli.endpoint_session import (
     open_endpoint,
 )
 from agnostics.cli.output import console, json_option, print_json, print_table
-from agnostics.cli.results.counting import counted
 from agnostics.cli.results.failed_programs import RunFailures, load_failures, single_language
 from agnostics.cli.results.reading import store_option
 from agnostics.inference.openai_client import RequestRefused
 from agnostics.inference.response_cache import ResponseCache
 from agnostics.types.errors import AgnosticsError, MissingRequirement, UsageError
+from agnostics.util.text import plural
 
 if TYPE_CHECKING:
     from agnostics.analysis.themes import ThemeProfile
@@ -108,7 +108,7 @@ def find_themes(runs: tuple[str, ...], programs: int, context: int, store: str |
 
     language, failed = single_language(load_failures(runs, store))
     prompts = AdvicePrompts(language, "", diverse_sample(failed, programs), context)
-    console.print(f"showing {len(prompts.batches[0])} of {counted(len(failed), 'failed program')}", markup=False)
+    console.print(f"showing {len(prompts.batches[0])} of {plural(len(failed), 'failed program')}", markup=False)
     with open_endpoint(**consulted) as endpoint, EndpointSession(endpoint, prompts.max_completion_tokens, 1) as session:
         completion = session.complete(taxonomy_prompt(prompts))
     answer = strip_reasoning(completion.text).strip()

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from agnostics.models.starter.corpus import Corpus
 from agnostics.models.starter.settings import DEFAULTS, StarterSettings
+from agnostics.sandbox.modes import Backends
 from agnostics.types.dataset import Dataset
 from agnostics.types.errors import AgnosticsError, UsageError
 from agnostics.types.language import Language
@@ -34,13 +35,14 @@ def bootstrap(
     *,
     seed: int = 0,
     sandbox: str = "auto",
+    backends: Backends | None = None,
     settings: StarterSettings = DEFAULTS,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Path:
     """The folder of the starter model for `language`, in Hugging Face's format; it is pretrained if it is not cached.
 
-    Its pass@1 on held-out tasks, verified in the sandbox, is in `starter.json`. Raises UsageError if the language has
-    too few reference programs, and AgnosticsError if the model learnt too little.
+    Its pass@1 on held-out tasks, verified in `sandbox` among `backends`, is in `starter.json`. Raises UsageError if the
+    language has too few reference programs, and AgnosticsError if the model learnt too little.
     """
     tasks = list(dataset.tasks("train", seed=seed))
     corpus = Corpus(language, tasks, right_share=settings.right_share, wrong=settings.wrong, seed=seed)
@@ -60,7 +62,8 @@ def bootstrap(
             )
             with _temporary(folder) as made:
                 pretrain(corpus, settings, seed, made, progress)
-                start = pass_at_1(made, language, _held_out(language, dataset, seed), CHECKED_SAMPLES, sandbox)
+                held_out = _held_out(language, dataset, seed)
+                start = pass_at_1(made, language, held_out, CHECKED_SAMPLES, sandbox, backends)
                 _check(start)
                 report = {"language": language.name, "seed": seed, "pass_at_1": start, **asdict(settings)}
                 (made / "starter.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")

@@ -11,6 +11,7 @@ from agnostics.models.loading import load_tokenizer, stop_ids
 from agnostics.rollout.collector import open_collector
 from agnostics.rollout.pass_rate import pass_rate
 from agnostics.rollout.prompts import render_prompt
+from agnostics.sandbox.modes import Backends
 from agnostics.types.errors import AgnosticsError
 from agnostics.types.language import Language
 from agnostics.types.task import Task
@@ -20,7 +21,14 @@ TEMPERATURE = 0.7
 MAX_COMPLETION_TOKENS = 384
 
 
-def pass_at_1(folder: Path, language: Language, tasks: Sequence[Task], samples: int, sandbox: str) -> float:
+def pass_at_1(
+    folder: Path,
+    language: Language,
+    tasks: Sequence[Task],
+    samples: int,
+    sandbox: str,
+    backends: Backends | None,
+) -> float:
     """The share of accepted programs among `samples` completions of each task, at temperature 0.7.
 
     Raises AgnosticsError if the sandbox judged none of them.
@@ -31,7 +39,7 @@ def pass_at_1(folder: Path, language: Language, tasks: Sequence[Task], samples: 
     settings = EngineSettings(folder, stop_ids(folder, tokenizer), max_length=max_length, max_num_seqs=256)
     params = SamplingParams(TEMPERATURE, MAX_COMPLETION_TOKENS)
     with (
-        Verifier(sandbox=sandbox) as verifier,
+        Verifier(sandbox, backends=backends) as verifier,
         open_engine("transformers", settings) as engine,
         open_collector(engine, tokenizer, language, verifier) as collector,
     ):
