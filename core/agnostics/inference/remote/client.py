@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import os
-import socket
-import subprocess
-import sys
 import time
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
-from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any, Self
 
 from agnostics.inference.engine import Completion, CompletionRequest, EngineSettings, SamplingParams
@@ -27,7 +22,7 @@ from agnostics.inference.remote.messages import (
 )
 from agnostics.inference.vllm import configure
 from agnostics.types.errors import AgnosticsError
-from agnostics.util.subprocesses import exit_description
+from agnostics.util.child_process import ChildProcess
 
 if TYPE_CHECKING:
     import torch
@@ -37,7 +32,6 @@ if TYPE_CHECKING:
 RESPONSE_TIMEOUT_S = 900.0
 """The longest silence of the engine's process."""
 _POLL_S = 0.05
-_EXIT_TIMEOUT_S = 10.0
 _LAUNCHER_VARIABLES = {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}
 _SERVER = "agnostics.inference.remote.server"
 
@@ -55,20 +49,10 @@ class RemoteEngine:
         self._last_message_s = time.monotonic()
         self._transfer, environment = _placement()
         self._sender: WeightSender | None = None
-        ours, theirs = socket.socketpair()
-        with theirs:
-            command = [sys.executable, "-P", "-m", _SERVER, str(theirs.fileno())]
-            self._process = subprocess.Popen(
-                command,
-                pass_fds=[theirs.fileno()],
-                env={**_without_launcher(), **environment},
-                stdin=subprocess.DEVNULL,
-                stdout=sys.stderr.fileno(),
-                start_new_session=True,
-            )
-        self._connection: Connection[Any, Any] = Connection(ours.detach())
+        self._process = ChildProcess(_SERVER, "the engine's process", {**_without_launcher(), **environment})
+        self._connection = self._process.connection
         try:
-            self._call(StartEngine(settings, self._transfer, os.getpid()))
+            self._call(StartEngine(settings, self._transfer))
         except BaseException:
             self.__exit__()
             raise
@@ -120,11 +104,7 @@ class RemoteEngine:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._connection.close()
-        with self._process as process:
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(_EXIT_TIMEOUT_S)
-            process.kill()
+        self._process.__exit__(*exception)
 
     def _call_worker(self, name: str, arguments: dict[str, Any]) -> None:
         self._call(WorkerCall(name, arguments))
@@ -144,14 +124,14 @@ class RemoteEngine:
         try:
             self._connection.send(message)
         except ConnectionError as error:
-            raise self._process_ended() from error
+            raise self._process.ended() from error
 
     def _receive(self) -> CallResult | None:
         """Take the next message. Raises AgnosticsError if sampling failed, or the process is gone."""
         try:
             message = self._connection.recv()
         except (EOFError, ConnectionError) as error:
-            raise self._process_ended() from error
+            raise self._process.ended() from error
         self._last_message_s = time.monotonic()
         match message:
             case FinishedRequests(completions):
@@ -161,9 +141,6 @@ class RemoteEngine:
             case CallResult():
                 return message
         return None
-
-    def _process_ended(self) -> AgnosticsError:
-        return AgnosticsError(f"the engine's process {exit_description(self._process.wait(_EXIT_TIMEOUT_S))}")
 
 
 def _no_response() -> AgnosticsError:

@@ -13,11 +13,10 @@ TransferBackend = Literal["nccl", "ipc", "gloo"]
 
 @dataclass(frozen=True, slots=True)
 class StartEngine:
-    """The trainer's first message. The engine ends with the process `parent`."""
+    """The trainer's first message."""
 
     settings: EngineSettings
     transfer: TransferBackend
-    parent: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any
@@ -20,17 +19,16 @@ from agnostics.inference.remote.messages import (
 )
 from agnostics.inference.vllm import VllmEngine
 from agnostics.types.errors import AgnosticsError, describe_error
-from agnostics.util.subprocesses import die_with_parent
+from agnostics.util.child_process import connect_to_parent
 
 _HEARTBEAT_TOKENS = 64
 """Tokens after which the trainer is told that the engine is alive."""
 
 
 def main() -> None:
-    """Serve the connection whose file descriptor is the one argument, until it is closed."""
-    connection: Connection[Any, Any] = Connection(int(sys.argv[1]))
+    """Serve the trainer until it closes the connection."""
+    connection = connect_to_parent()
     start: StartEngine = connection.recv()
-    die_with_parent(start.parent)
     try:
         engine = VllmEngine(start.settings, start.transfer)
     except AgnosticsError as error:

@@ -1,21 +1,22 @@
-"""The program that a `WriterProcess` runs: it reads batches from stdin and commits them."""
+"""The program that a `WriterProcess` runs: it receives batches and commits them."""
 
 from __future__ import annotations
 
 import gc
 import logging
 import os
-import sys
-from typing import IO
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from typing import Any
 
 import msgspec
 from sqlalchemy import URL
 
 from agnostics.store.database import connect
 from agnostics.store.writer.commit import RetryingWriter
-from agnostics.store.writer.wire import BatchDecoder, Handshake, WriterMessage, read_frame, write_frame
+from agnostics.store.writer.wire import BatchDecoder, Handshake, WriterMessage
 from agnostics.types.errors import AgnosticsError
-from agnostics.util.subprocesses import die_with_parent
+from agnostics.util.child_process import connect_to_parent
 
 _NICENESS = 10
 """The niceness of this process: the trainer comes first on a shared processor."""
@@ -26,41 +27,36 @@ _GC_THRESHOLD = 10_000
 class _LogForwarder(logging.Handler):
     """Forwards log records to the parent process, which logs them."""
 
-    def __init__(self, messages: IO[bytes]) -> None:
+    def __init__(self, parent: Connection[Any, Any]) -> None:
         super().__init__(logging.WARNING)
-        self._messages = messages
+        self._parent = parent
 
     def emit(self, record: logging.LogRecord) -> None:
-        _send(self._messages, WriterMessage("log", record.getMessage()))
+        _send(self._parent, WriterMessage("log", record.getMessage()))
 
 
-def _send(messages: IO[bytes], message: WriterMessage) -> None:
-    write_frame(messages, msgspec.msgpack.encode(message))
-    messages.flush()
+def _send(parent: Connection[Any, Any], message: WriterMessage) -> None:
+    parent.send_bytes(msgspec.msgpack.encode(message))
 
 
 def main() -> None:
-    """Commit the batches from stdin until it is closed, and acknowledge them on stdout; other output goes to stderr."""
-    frames = sys.stdin.buffer
-    with os.fdopen(os.dup(1), "wb") as messages:
-        os.dup2(2, 1)
-        logging.getLogger().addHandler(_LogForwarder(messages))
-        handshake = msgspec.msgpack.decode(read_frame(frames) or sys.exit(1), type=Handshake)
-        die_with_parent(handshake.parent)
+    """Commit the batches of the parent, and report on each, until it closes the connection."""
+    with connect_to_parent() as parent, suppress(EOFError):
+        logging.getLogger().addHandler(_LogForwarder(parent))
         os.nice(_NICENESS)
         gc.set_threshold(_GC_THRESHOLD)
-        _commit_all(handshake, frames, messages)
+        _commit_all(msgspec.msgpack.decode(parent.recv_bytes(), type=Handshake), parent)
 
 
-def _commit_all(handshake: Handshake, frames: IO[bytes], messages: IO[bytes]) -> None:
+def _commit_all(handshake: Handshake, parent: Connection[Any, Any]) -> None:
+    """Raises EOFError when the parent closes the connection."""
     writer, decoder = RetryingWriter(connect(URL.create(**handshake.url)), handshake.run), BatchDecoder()
     try:
-        while (frame := read_frame(frames)) is not None:
-            if batch := decoder.decode(frame):
-                writer.commit(batch)
-                _send(messages, WriterMessage("committed"))
+        while True:
+            writer.commit(decoder.decode(parent.recv_bytes()))
+            _send(parent, WriterMessage("committed"))
     except AgnosticsError as error:
-        _send(messages, WriterMessage("failed", str(error)))
+        _send(parent, WriterMessage("failed", str(error)))
 
 
 if __name__ == "__main__":

@@ -3,14 +3,7 @@
 from __future__ import annotations
 
 import logging
-import os
-import subprocess
-import sys
 import threading
-import time
-from collections.abc import Iterable
-from contextlib import suppress
-from subprocess import PIPE
 from types import TracebackType
 from typing import Self
 
@@ -19,13 +12,11 @@ from sqlalchemy import URL
 
 from agnostics.store.database import display_url
 from agnostics.store.writer.batch import Batch
-from agnostics.store.writer.wire import BatchEncoder, Handshake, WriterMessage, read_frame, write_frame
+from agnostics.store.writer.wire import BatchEncoder, Handshake, WriterMessage
 from agnostics.types.errors import AgnosticsError
-from agnostics.util.subprocesses import exit_description
+from agnostics.util.child_process import ChildProcess
 
 EXIT_SECONDS = 5.0
-_BUFFER_BYTES = 1 << 20
-"""The buffer of the pipe: with a small one, every chunk would wake the writer on the trainer's processor."""
 _PROGRAM = "agnostics.store.writer.main"
 
 _log = logging.getLogger(__name__)
@@ -45,15 +36,10 @@ class WriterProcess:
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
-        command = [sys.executable, "-P", "-m", _PROGRAM]
-        self._process = subprocess.Popen(
-            command, stdin=PIPE, stdout=PIPE, bufsize=_BUFFER_BYTES, start_new_session=True
-        )
-        assert self._process.stdin
-        assert self._process.stdout
-        self._stdin, self._stdout = self._process.stdin, self._process.stdout
-        handshake = Handshake({**self._url._asdict(), "query": dict(self._url.query)}, self._run, os.getpid())
-        self._send([msgspec.msgpack.encode(handshake)])
+        description = f"results database {display_url(self._url)}: the process that writes into it"
+        self._process = ChildProcess(_PROGRAM, description)
+        handshake = Handshake({**self._url._asdict(), "query": dict(self._url.query)}, self._run)
+        self._send(msgspec.msgpack.encode(handshake))
         return self
 
     def __exit__(
@@ -62,11 +48,6 @@ class WriterProcess:
         with self._process as process:
             if not self._lock.acquire(timeout=EXIT_SECONDS):  # a batch is being committed, and no caller waits for it
                 process.kill()
-            with suppress(BrokenPipeError):
-                self._stdin.close()
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(EXIT_SECONDS)
-            process.kill()
 
     def commit(self, batch: Batch) -> None:
         """Block until `batch` is committed. Raises AgnosticsError if the commit fails, or the process has ended."""
@@ -77,21 +58,15 @@ class WriterProcess:
         if message.kind == "failed":
             raise AgnosticsError(message.text)
 
-    def _send(self, frames: Iterable[bytes]) -> None:
+    def _send(self, message: bytes) -> None:
         try:
-            for frame in frames:
-                write_frame(self._stdin, frame)
-                time.sleep(0)  # releases the GIL between chunks
-            self._stdin.flush()
-        except BrokenPipeError as error:
-            raise self._ended() from error
+            self._process.connection.send_bytes(message)
+        except ConnectionError as error:
+            raise self._process.ended() from error
 
     def _receive(self) -> WriterMessage:
-        frame = read_frame(self._stdout)
-        if frame is None:
-            raise self._ended()
-        return msgspec.msgpack.decode(frame, type=WriterMessage)
-
-    def _ended(self) -> AgnosticsError:
-        ended = exit_description(self._process.wait(EXIT_SECONDS))
-        return AgnosticsError(f"results database {display_url(self._url)}: the process that writes into it {ended}")
+        try:
+            message = self._process.connection.recv_bytes()
+        except (EOFError, ConnectionError) as error:
+            raise self._process.ended() from error
+        return msgspec.msgpack.decode(message, type=WriterMessage)

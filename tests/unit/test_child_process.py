@@ -8,11 +8,11 @@ import signal
 import subprocess
 import sys
 
-from agnostics.util.subprocesses import exit_description
+from agnostics.util.child_process import exit_description
 
 CHILD = """
 import os, sys, time
-from agnostics.util.subprocesses import die_with_parent
+from agnostics.util.child_process import die_with_parent
 die_with_parent(int(sys.argv[1]))
 print(os.getpid(), flush=True)
 time.sleep(60)
