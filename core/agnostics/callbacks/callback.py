@@ -73,7 +73,7 @@ class RunCallback:
     def evaluation_finished(
         self, step: int, phase: Phase, metrics: Mapping[str, float], pass_rate: PassRate | None
     ) -> None:
-        """Held-out tasks were evaluated after `step`; `pass_rate` is None where no program was judged."""
+        """Held-out tasks were evaluated after `step`; `pass_rate` is None if no program was verified."""
 
     def flush(self) -> None:
         """Return when everything reported so far is safe; called before a checkpoint is written."""

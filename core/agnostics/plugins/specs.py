@@ -87,7 +87,7 @@ def agn_program_verified(run: str, verification: Verification) -> None:
 
 @hookspec
 def agn_step_finished(run: str, metrics: Mapping[str, float]) -> None:
-    """A training step of `run` is done; `metrics` holds its figures by name."""
+    """A training step of `run` is done; `metrics` are its metrics by name."""
 
 
 @hookspec

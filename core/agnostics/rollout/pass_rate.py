@@ -11,12 +11,12 @@ from agnostics.util.statistics import PassRate, bootstrap_interval
 
 
 def pass_rate(groups: Sequence[RolloutGroup], seed: int) -> PassRate | None:
-    """The pass rate of the rollouts of each task; None if no program was judged. Failed sandboxes are left out."""
+    """The pass rate of the rollouts of each task; None if no program has a verdict. Failed sandboxes are left out."""
     rates = []
     for group in groups:
-        judged = [r.verified for r in group if r.verified.verdict is not Verdict.SANDBOX_ERROR]
-        if judged:
-            rates.append(fmean(verification.accepted for verification in judged))
+        verified = [r.verified for r in group if r.verified.verdict is not Verdict.SANDBOX_ERROR]
+        if verified:
+            rates.append(fmean(verification.accepted for verification in verified))
     if not rates:
         return None
     return PassRate(fmean(rates), bootstrap_interval(rates, seed=seed), len(rates))

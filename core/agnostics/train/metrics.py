@@ -136,13 +136,13 @@ def update_metrics(report: UpdateReport) -> dict[str, float]:
 
 
 def _verdicts(rollouts: Sequence[Rollout]) -> dict[str, float]:
-    """The number and share of completions of each verdict, and the share of accepted ones among those judged."""
+    """The number and share of completions of each verdict, and the share of accepted ones among those verified."""
     counts = Counter(rollout.verified.verdict for rollout in rollouts)
-    judged = len(rollouts) - counts[Verdict.SANDBOX_ERROR]
+    verified = len(rollouts) - counts[Verdict.SANDBOX_ERROR]
     verdicts = [verdict for verdict in Verdict if verdict is not Verdict.SKIPPED]
     fractions = {f"fraction_{verdict}": counts[verdict] / len(rollouts) for verdict in verdicts}
     present = {f"verdict_{verdict}": count for verdict, count in sorted(counts.items())}
-    return {"pass_rate": counts[Verdict.ACCEPTED] / judged if judged else 0.0, **present, **fractions}
+    return {"pass_rate": counts[Verdict.ACCEPTED] / verified if verified else 0.0, **present, **fractions}
 
 
 def _verification_latency(rollouts: Sequence[Rollout]) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Programs that were judged wrong, with the message and the first difference that say why."""
+"""Programs with a failing verdict, with the message and the first difference that say why."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SPECIFICS = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|`[^`\n]*`|\d+")
 
 @dataclass(frozen=True, slots=True)
 class FailedProgram:
-    """A program that was judged wrong, the message of the compiler or of the run, and the first difference."""
+    """A program with a failing verdict, the message of the compiler or of the run, and the first difference."""
 
     program: str
     verdict: Verdict

@@ -31,7 +31,7 @@ def pass_at_1(
 ) -> float:
     """The share of accepted programs among `samples` completions of each task, at temperature 0.7.
 
-    Raises AgnosticsError if the sandbox judged none of them.
+    Raises AgnosticsError if the sandbox verified none of them.
     """
     tokenizer = load_tokenizer(folder)
     prompts = [render_prompt(tokenizer, language, task) for task in tasks]
@@ -46,5 +46,5 @@ def pass_at_1(
         batch = collector.collect(prompts, samples, params, seed="starter")
     rate = pass_rate(batch.groups, seed=0)
     if rate is None:
-        raise AgnosticsError("the sandbox judged no program of the starter model; run: agn doctor")
+        raise AgnosticsError("the sandbox verified no program of the starter model; run: agn doctor")
     return rate.pass_at_1
