@@ -81,7 +81,7 @@ def test_a_model_that_learnt_too_little_is_refused_and_not_kept(
 def test_a_language_with_too_few_references_is_refused() -> None:
     lua = load_plugins().language("lua")
     poor = lua.model_copy(update={"reference": dict(islice(lua.reference.items(), 14))})
-    with pytest.raises(UsageError, match="'lua' has reference programs for 14 families"):
+    with pytest.raises(UsageError, match="'lua' has reference programs for 14 task families"):
         bootstrap(poor, Starter())
 
 

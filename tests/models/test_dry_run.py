@@ -251,7 +251,7 @@ def test_an_example_is_planned_as_far_as_it_can_be_and_says_what_is_missing(
         assert (status, err, plan["work"]["steps"]) == (0, "", 60)
     else:
         assert (status, err, plan["work"]) == (2, f"agn: {config.dataset}: no such file\n", None)
-        assert "without the network" in dry(str(path))[1]
+        assert "without network" in dry(str(path))[1]
     assert _files(tmp_path) == []
 
 
@@ -306,7 +306,7 @@ def test_an_engine_apart_is_said_to_leave_the_trainers_gpu_where_there_are_enoug
 ) -> None:
     (tmp_path / "tasks.jsonl").write_text(_tasks(8))
     words = ("--model", "Qwen/Qwen3-4B", "--dataset", "tasks.jsonl")
-    said = "With twice as many GPUs as ranks the engine's part is on a GPU of its own."
+    said = "With twice as many GPUs as ranks, each engine has a GPU of its own."
     assert said in dry(*words, "--set", "rollout.separate_process=true", hub=hub)[1]
     assert said not in dry(*words, hub=hub)[1]
 
