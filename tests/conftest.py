@@ -144,15 +144,15 @@ def record() -> Callable[..., CompletionRecord]:
     return _record
 
 
-Figures = dict[tuple[int, str], float]
+Metrics = dict[tuple[int, str], float]
 
 
 @pytest.fixture
-def tensorboard_figures() -> Callable[[Path], Figures]:
+def tensorboard_metrics() -> Callable[[Path], Metrics]:
     """Reads what TensorBoard shows of the event files in a folder, by step and name."""
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-    def read(folder: Path) -> Figures:
+    def read(folder: Path) -> Metrics:
         events = EventAccumulator(str(folder), size_guidance={"tensors": 0}).Reload()
         tensors = {name: events.Tensors(name) for name in events.Tags()["tensors"]}
         return {(e.step, name): e.tensor_proto.float_val[0] for name, found in tensors.items() for e in found}
@@ -161,14 +161,14 @@ def tensorboard_figures() -> Callable[[Path], Figures]:
 
 
 @pytest.fixture
-def wandb_figures() -> Callable[[Path], Figures]:
+def wandb_metrics() -> Callable[[Path], Metrics]:
     """Reads what was logged into the file of a run in the W&B folder `folder`, by step and name."""
     import wandb
 
-    def read(folder: Path) -> Figures:
+    def read(folder: Path) -> Metrics:
         wandb.teardown()  # which closes the file
         (path,) = folder.glob("run-*.wandb")
-        found: Figures = {}
+        found: Metrics = {}
         for record in _wandb_records(path.read_bytes()):
             values = {item.nested_key[0]: json.loads(item.value_json) for item in record.history.item}
             found |= {(values["step"], name): value for name, value in values.items() if "/" in name}

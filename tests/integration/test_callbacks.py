@@ -52,11 +52,11 @@ def _logging(logger: MetricsLogger, run: RunInfo) -> Iterator[Log]:
     logger.run_finished("finished", {})
 
 
-def test_tensorboard_shows_every_metric_with_its_description(tmp_path: Path, tensorboard_figures: Read) -> None:
+def test_tensorboard_shows_every_metric_with_its_description(tmp_path: Path, tensorboard_metrics: Read) -> None:
     with _logging(TensorBoardLogger(), _run(tmp_path)) as log:
         log(0, {"eval/pass_at_1": 0.25})
         log(1, {"train/pass_rate": 0.5, "train/a_metric_of_a_plugin": -3.0})
-    assert tensorboard_figures(tmp_path / "tensorboard") == {
+    assert tensorboard_metrics(tmp_path / "tensorboard") == {
         (0, "eval/pass_at_1"): 0.25,
         (1, "train/pass_rate"): 0.5,
         (1, "train/a_metric_of_a_plugin"): -3.0,
@@ -65,23 +65,23 @@ def test_tensorboard_shows_every_metric_with_its_description(tmp_path: Path, ten
     assert describe_metric("train/pass_rate").encode() in file.read_bytes()
 
 
-def test_tensorboard_forgets_what_a_resumed_run_takes_back(tmp_path: Path, tensorboard_figures: Read) -> None:
+def test_tensorboard_forgets_what_a_resumed_run_takes_back(tmp_path: Path, tensorboard_metrics: Read) -> None:
     for history, steps in (({}, (1, 2, 3)), ({1: {"train/loss": 1.0}}, (2, 3, 4))):
         with _logging(TensorBoardLogger(), _run(tmp_path, history)) as log:
             for step in steps:
                 log(step, {"train/loss": step + len(history) / 2})
     expected = {1: 1.0, 2: 2.5, 3: 3.5, 4: 4.5}
-    assert tensorboard_figures(tmp_path / "tensorboard") == {(s, "train/loss"): loss for s, loss in expected.items()}
+    assert tensorboard_metrics(tmp_path / "tensorboard") == {(s, "train/loss"): loss for s, loss in expected.items()}
 
 
-def test_tensorboard_that_joins_a_resumed_run_shows_all_of_it(tmp_path: Path, tensorboard_figures: Read) -> None:
+def test_tensorboard_that_joins_a_resumed_run_shows_all_of_it(tmp_path: Path, tensorboard_metrics: Read) -> None:
     with _logging(TensorBoardLogger(), _run(tmp_path, {1: {"train/loss": 1.0}})) as log:
         log(2, {"train/loss": 2.0})
-    assert tensorboard_figures(tmp_path / "tensorboard") == {(s, "train/loss"): float(s) for s in (1, 2)}
+    assert tensorboard_metrics(tmp_path / "tensorboard") == {(s, "train/loss"): float(s) for s in (1, 2)}
 
 
 @pytest.mark.usefixtures("environment")
-def test_the_last_file_of_a_resumed_run_in_wandb_holds_all_of_it(tmp_path: Path, wandb_figures: Read) -> None:
+def test_the_last_file_of_a_resumed_run_in_wandb_holds_all_of_it(tmp_path: Path, wandb_metrics: Read) -> None:
     for history, steps in (({}, (1, 2)), ({1: {"train/loss": 1.0}}, (2, 3))):
         with _logging(WandbLogger(), _run(tmp_path, history)) as log:
             for step in steps:
@@ -92,13 +92,13 @@ def test_the_last_file_of_a_resumed_run_in_wandb_holds_all_of_it(tmp_path: Path,
             time.sleep(0.05)
     latest = tmp_path / "wandb" / "latest-run"
     assert latest.resolve().name.endswith(RUN)
-    assert wandb_figures(latest) == {(s, "train/loss"): float(s) for s in (1, 2, 3)} | {
+    assert wandb_metrics(latest) == {(s, "train/loss"): float(s) for s in (1, 2, 3)} | {
         (s, "eval/pass_at_1"): 0.5 for s in (2, 3)
     }
 
 
 def test_wandb_continues_offline_where_its_server_cannot_be_reached(
-    tmp_path: Path, wandb_figures: Read, environment: Callable[..., None], caplog: pytest.LogCaptureFixture
+    tmp_path: Path, wandb_metrics: Read, environment: Callable[..., None], caplog: pytest.LogCaptureFixture
 ) -> None:
     environment(
         WANDB_MODE="online", WANDB_BASE_URL="http://127.0.0.1:9", WANDB_API_KEY="a" * 40, WANDB_INIT_TIMEOUT="1"
@@ -107,7 +107,7 @@ def test_wandb_continues_offline_where_its_server_cannot_be_reached(
         log(1, {"train/loss": 1.0})
     assert [record.levelno for record in caplog.records if record.name.startswith("agnostics")] == [logging.WARNING]
     assert "wandb continues offline: " in caplog.text
-    assert wandb_figures(tmp_path / "wandb" / "latest-run") == {(1, "train/loss"): 1.0}
+    assert wandb_metrics(tmp_path / "wandb" / "latest-run") == {(1, "train/loss"): 1.0}
 
 
 def test_the_callback_of_the_documentation_works(tmp_path: Path) -> None:
@@ -177,7 +177,7 @@ def test_an_isolated_callback_that_fails_is_logged_once_and_told_no_more_but_the
     failing: list[str],
     calls: list[str],
     tmp_path: Path,
-    tensorboard_figures: Read,
+    tensorboard_metrics: Read,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     callback = _Failing(*failing)
@@ -187,7 +187,7 @@ def test_an_isolated_callback_that_fails_is_logged_once_and_told_no_more_but_the
         "failing logs no more of this run, which goes on: OSError: [Errno 28] No space left on device"
     )
     assert callback.calls == calls
-    assert tensorboard_figures(tmp_path / "tensorboard") == {(step, "train/loss"): 1.0 for step in (1, 2, 3)}
+    assert tensorboard_metrics(tmp_path / "tensorboard") == {(step, "train/loss"): 1.0 for step in (1, 2, 3)}
 
 
 def test_what_a_callback_raises_that_is_not_isolated_ends_the_run(tmp_path: Path) -> None:

@@ -94,8 +94,8 @@ def test_an_interrupted_run_resumes_to_where_an_uninterrupted_one_gets(
     home: Any,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    tensorboard_figures: Callable[[Path], Metrics],
-    wandb_figures: Callable[[Path], Metrics],
+    tensorboard_metrics: Callable[[Path], Metrics],
+    wandb_metrics: Callable[[Path], Metrics],
 ) -> None:
     """It has loggers, too: TensorBoard and Weights & Biases show in the end the metrics that the store holds."""
     monkeypatch.setenv("WANDB_MODE", "offline")
@@ -124,8 +124,8 @@ def test_an_interrupted_run_resumes_to_where_an_uninterrupted_one_gets(
     stored = _metrics(home, run)
     assert {step for step, _ in stored} == set(range(6))
     assert [name for _, name in stored if not describe_metric(name)] == []
-    assert wandb_figures(tmp_path / "runs" / run / "wandb" / "latest-run") == stored
-    assert tensorboard_figures(tmp_path / "runs" / run / "tensorboard") == pytest.approx(stored, rel=1e-6)  # float32
+    assert wandb_metrics(tmp_path / "runs" / run / "wandb" / "latest-run") == stored
+    assert tensorboard_metrics(tmp_path / "runs" / run / "tensorboard") == pytest.approx(stored, rel=1e-6)  # float32
 
 
 def _metrics(home: Any, run: str) -> Metrics:
