@@ -17,8 +17,8 @@ from agnostics.models.loading import stop_ids
 from agnostics.plugins.manager import load_plugins
 from agnostics.profiling.chrome_trace import TraceFile
 from agnostics.profiling.spans import Span, SpanRecorder
+from agnostics.rollout.collector import RolloutVerifier
 from agnostics.rollout.prompts import RenderedPrompt
-from agnostics.rollout.verification import RolloutVerifier
 from agnostics.store import Store
 from agnostics.train.config import RunConfig, load_config, output_folder
 from agnostics.train.setup import RunInputs, prepare

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agnostics.callbacks.callback import MetricsLogger, RunCallback, RunInfo, RunStatus
-from agnostics.callbacks.dispatch import CallbackList, Isolated
+from agnostics.callbacks.callback import CallbackList, Isolated, MetricsLogger, RunCallback, RunInfo, RunStatus
 from agnostics.callbacks.tensorboard import TensorBoardLogger
 from agnostics.callbacks.wandb import WandbLogger
 from agnostics.profiling.spans import Span

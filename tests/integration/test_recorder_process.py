@@ -99,7 +99,7 @@ def _record(recorder: Recorder, given: list[CompletionRecord]) -> None:
 def test_tasks_are_sent_again_after_the_cache_is_cleared(
     tmp_path: Path, lua: Language, record: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agnostics.store.writer.wire._MOST_CACHED_TASKS", 3)
+    monkeypatch.setattr("agnostics.store.writer.process._MOST_CACHED_TASKS", 3)
     plain = record()
     tasks = [plain.task.model_copy(update={"id": f"task-{number}"}) for number in range(50)]
     with Store.open(str(tmp_path / "results.db")) as store:

@@ -122,7 +122,7 @@ def test_a_server_that_is_killed_before_a_commit_reuses_no_id(server: Server, lu
 def test_a_server_that_stays_away_is_one_clear_line_and_the_run_can_be_resumed(
     server: Server, lua: Language, record: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agnostics.store.writer.commit.RETRY_SECONDS", 0.5)
+    monkeypatch.setattr("agnostics.store.writer.batch.RETRY_SECONDS", 0.5)
     with Store.open(server.url) as store:
         run = _start(store, lua)
         with pytest.raises(AgnosticsError, match=r"^results database postgresql.*; gave up after 0.5 s$") as caught:
@@ -172,7 +172,7 @@ def test_a_file_that_another_process_has_locked_is_waited_for(
 def test_a_file_that_stays_locked_is_one_clear_line(
     locked: Locked, record: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agnostics.store.writer.commit.RETRY_SECONDS", 0.3)
+    monkeypatch.setattr("agnostics.store.writer.batch.RETRY_SECONDS", 0.3)
     store, run, _ = locked
     with (
         pytest.raises(

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import pytest
 import torch
 from agnostics.algorithms.grpo import GRPO
-from agnostics.algorithms.micro_batch import stack
+from agnostics.algorithms.loss import stack
 from agnostics.cli import call as agn
 from agnostics.models import token_logprobs
 from agnostics.models.shape import shape_of

@@ -9,10 +9,15 @@ from itertools import pairwise
 import pytest
 import torch
 from agnostics.algorithms.algorithm import Algorithm
-from agnostics.algorithms.loss import micro_batch_loss
-from agnostics.algorithms.loss_terms import clipped_objective, kl_estimate, sequence_log_ratio, tis_weights
-from agnostics.algorithms.loss_weights import BatchTotals, LossNormalization, token_weights
-from agnostics.algorithms.micro_batch import MicroBatch
+from agnostics.algorithms.loss import (
+    MicroBatch,
+    clipped_objective,
+    kl_estimate,
+    micro_batch_loss,
+    sequence_log_ratio,
+    tis_weights,
+)
+from agnostics.algorithms.scoring import BatchTotals, LossNormalization, token_weights
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import pytest
 from agnostics.algorithms.algorithm import ScoringContext
-from agnostics.algorithms.filters import off_policy_steps
 from agnostics.algorithms.grpo import GRPO
+from agnostics.algorithms.scoring import off_policy_steps
 from agnostics.callbacks.callback import MetricsLogger
 from agnostics.profiling.spans import Span, utilisation
 from agnostics.train.learner import UpdateReport

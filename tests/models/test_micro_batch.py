@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from agnostics.algorithms.micro_batch import MicroBatch, split, split_by_size, stack
+from agnostics.algorithms.loss import MicroBatch, split, split_by_size, stack
 from agnostics.types.rollout import Rollout, Segment
 from agnostics.types.task import Task, Test
 

@@ -12,12 +12,12 @@ import preloaded
 import pytest
 import torch
 from agnostics.algorithms.grpo import GRPO
-from agnostics.algorithms.loss_terms import clipped_objective
+from agnostics.algorithms.loss import clipped_objective
 from agnostics.models import token_logprobs
 from agnostics.models.loading import load_tokenizer
 from agnostics.train import checkpoint
 from agnostics.train.config import TrainConfig
-from agnostics.train.logprob_check import check_logprob_mismatch
+from agnostics.train.learner import check_logprob_mismatch
 from agnostics.train.policy import Policy
 from agnostics.train.state import TrainerState
 from agnostics.types.errors import AgnosticsError
@@ -253,7 +253,7 @@ def test_a_checkpoint_loads_in_vllm(tiny_model: Callable[..., Path], tmp_path: P
 FULL_DISK = """
 import resource, sys
 from pathlib import Path
-from agnostics.algorithms.loss_terms import clipped_objective
+from agnostics.algorithms.loss import clipped_objective
 from agnostics.types.errors import AgnosticsError
 from agnostics.train import checkpoint
 from agnostics.train.config import TrainConfig

@@ -15,13 +15,12 @@ from typing import Any
 import preloaded
 import pytest
 import torch
-from agnostics.algorithms.advantage import group_advantages
 from agnostics.algorithms.algorithm import Algorithm
 from agnostics.algorithms.dapo import DAPO
 from agnostics.algorithms.dr_grpo import DR_GRPO
 from agnostics.algorithms.grpo import GRPO
 from agnostics.algorithms.gspo import GSPO
-from agnostics.algorithms.loss_weights import BatchTotals, token_weights
+from agnostics.algorithms.scoring import BatchTotals, group_advantages, token_weights
 from agnostics.models.loading import load_tokenizer
 from agnostics.train.config import TrainConfig
 from agnostics.train.policy import Policy, UpdateStats

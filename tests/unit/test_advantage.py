@@ -7,7 +7,7 @@ import statistics
 from fractions import Fraction
 
 import pytest
-from agnostics.algorithms.advantage import group_advantages
+from agnostics.algorithms.scoring import group_advantages
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from agnostics.algorithms.batches import batches_by_tokens
-from agnostics.algorithms.filters import has_signal, is_gibberish, is_stale
+from agnostics.algorithms.scoring import batches_by_tokens, has_signal, is_gibberish, is_stale
 from agnostics.types.rollout import Rollout, Segment
 from agnostics.types.task import Task, Test
 from hypothesis import given

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from agnostics.algorithms.length_penalty import CompletionLength, fading_penalty, soft_punishment
+from agnostics.algorithms.scoring import CompletionLength, fading_penalty, soft_punishment
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 from agnostics.rollout.prompts import RenderedPrompt
-from agnostics.rollout.task_sampler import TaskSampler
+from agnostics.rollout.schedule import TaskSampler
 from agnostics.train.lr_schedule import learning_rate_at
 from agnostics.types.task import Task, Test
 

@@ -6,11 +6,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
-from agnostics.algorithms.advantage import group_advantages
-from agnostics.algorithms.batches import batches_by_tokens
-from agnostics.algorithms.filters import has_signal, is_stale
-from agnostics.algorithms.length_penalty import CompletionLength
-from agnostics.algorithms.loss_weights import BatchTotals, LossNormalization, token_weights
+from agnostics.algorithms.scoring import (
+    BatchTotals,
+    CompletionLength,
+    LossNormalization,
+    batches_by_tokens,
+    group_advantages,
+    has_signal,
+    is_stale,
+    token_weights,
+)
 from agnostics.types.errors import AgnosticsError
 from agnostics.types.reward import RewardPolicy
 from agnostics.types.rollout import Rollout, RolloutGroup
@@ -18,8 +23,7 @@ from agnostics.types.rollout import Rollout, RolloutGroup
 if TYPE_CHECKING:
     import torch
 
-    from agnostics.algorithms.loss import Loss
-    from agnostics.algorithms.micro_batch import MicroBatch
+    from agnostics.algorithms.loss import Loss, MicroBatch
 
 RatioLevel = Literal["token", "sequence"]
 
@@ -67,7 +71,7 @@ class Algorithm:
     clip_high: float = 0.2
     """The distance above 1 beyond which the importance ratio is clipped."""
     loss_normalization: LossNormalization = "token"
-    """The divisor of the sum over tokens; see `agnostics.algorithms.loss_weights`."""
+    """The divisor of the sum over tokens; see `agnostics.algorithms.scoring`."""
     tis_cap: float = 0.0
     """Above 0: truncated importance sampling. The importance ratio is against the trainer before its first update on
     the batch, and each token is weighted by its ratio between trainer and engine at that time, up to this cap."""

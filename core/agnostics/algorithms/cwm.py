@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from agnostics.algorithms.algorithm import Algorithm
-from agnostics.algorithms.filters import is_gibberish
-from agnostics.algorithms.length_penalty import fading_penalty
+from agnostics.algorithms.scoring import fading_penalty, is_gibberish
 
 CWM = Algorithm(
     name="cwm",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agnostics.algorithms.algorithm import Algorithm
-from agnostics.algorithms.length_penalty import soft_punishment
+from agnostics.algorithms.scoring import soft_punishment
 
 DAPO = Algorithm(
     name="dapo",

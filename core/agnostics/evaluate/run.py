@@ -6,14 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
-from agnostics.callbacks.callback import RunCallback, RunInfo, RunStatus
-from agnostics.callbacks.dispatch import CallbackList
+from agnostics.callbacks.callback import CallbackList, RunCallback, RunInfo, RunStatus
 from agnostics.evaluate.generated_tests import TestGeneration
 from agnostics.evaluate.settings import EvaluationSettings
 from agnostics.evaluate.sources import SampledRollouts, Wanted, open_source
 from agnostics.plugins.manager import PluginManager
 from agnostics.plugins.run_hooks import PluginHooks
-from agnostics.rollout.task_sampler import round_robin_order
+from agnostics.rollout.schedule import round_robin_order
 from agnostics.store import Store
 from agnostics.store.database import reading, store_argument
 from agnostics.store.queries.evaluations import stored_samples

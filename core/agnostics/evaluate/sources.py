@@ -17,11 +17,10 @@ from agnostics.models.loading import load_tokenizer, stop_ids
 from agnostics.models.resolve import completion_room, resolve_model
 from agnostics.plugins.manager import PluginManager
 from agnostics.profiling.spans import SpanRecorder
-from agnostics.rollout.collector import RolloutCollector
-from agnostics.rollout.engine_loop import EngineLoop
+from agnostics.rollout.collector import RolloutCollector, RolloutVerifier
+from agnostics.rollout.engine_loop import EngineLoop, EngineSource
 from agnostics.rollout.prompts import RenderedPrompt, render_prompt
-from agnostics.rollout.sources import CompletionSource, EndpointSource, EngineSource, SampleRequest
-from agnostics.rollout.verification import RolloutVerifier
+from agnostics.rollout.sources import CompletionSource, EndpointSource, SampleRequest
 from agnostics.types.errors import UsageError
 from agnostics.types.language import Language
 from agnostics.types.rollout import Rollout

@@ -6,17 +6,17 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby, islice
 from queue import Empty, SimpleQueue
 from typing import Any
 
 from agnostics.inference.engine import Engine, SamplingParams, seed_for
 from agnostics.profiling.spans import SpanRecorder
-from agnostics.rollout.engine_loop import EngineLoop
+from agnostics.rollout.engine_loop import EngineLoop, EngineSource
 from agnostics.rollout.prompts import RenderedPrompt
-from agnostics.rollout.sources import CompletionSource, EngineSource, SampleRequest
-from agnostics.rollout.verification import VERDICT_TIMEOUT_S, RolloutVerifier, verification_timeout
+from agnostics.rollout.sources import CompletionSource, SampleRequest
+from agnostics.types.errors import AgnosticsError
 from agnostics.types.language import Language
 from agnostics.types.rollout import FinishReason, Rollout, RolloutBatch, Segment
 from agnostics.types.task import Task
@@ -24,6 +24,76 @@ from agnostics.types.verification import Verification
 from agnostics.util.distributed import SINGLE_PROCESS, ProcessGroup
 from agnostics.util.signals import InterruptHandler
 from agnostics.verify import Verifier
+
+VERDICT_TIMEOUT_S = 900.0
+"""Timeout for the verdict of a program; the limits of the verifier itself are far below."""
+_VERIFYING_PER_SLOT = 64
+
+
+@dataclass(frozen=True, slots=True)
+class RolloutVerifier:
+    """Verifies the programs of rollouts in one language."""
+
+    language: Language
+    verifier: Verifier
+    spans: SpanRecorder = field(default_factory=SpanRecorder)
+
+    @property
+    def max_in_flight(self) -> int:
+        """The most rollouts of a stream that are verified at the same time."""
+        return _VERIFYING_PER_SLOT * self.verifier.slots
+
+    def program_of(self, rollout: Rollout) -> str | None:
+        """The program in the rollout's text, None if there is none."""
+        return self.language.program_for(rollout.task, rollout.text)
+
+    def submit(self, program: str | None, task: Task, *, stop_on_failure: bool = True) -> Future[Verification]:
+        """Have a program verified against a task."""
+        span = self.spans.begin("verification", task.id)
+        verification = self.verifier.submit(self.language, program, task, stop_on_failure=stop_on_failure)
+        verification.add_done_callback(lambda _: self.spans.end(span))
+        return verification
+
+    def verify(self, rollout: Rollout, program: str | None, *, stop_on_failure: bool = True) -> Future[Rollout]:
+        """The rollout with the verification of `program`."""
+        verified = Future[Rollout]()
+
+        def done(verification: Future[Verification]) -> None:
+            try:
+                verified.set_result(replace(rollout, verification=verification.result()))
+            except Exception as error:
+                verified.set_exception(error)
+
+        self.submit(program, rollout.task, stop_on_failure=stop_on_failure).add_done_callback(done)
+        return verified
+
+    def stream(
+        self, programs: Iterable[tuple[Rollout, str | None]], *, stop_on_failure: bool = True
+    ) -> Iterator[Rollout]:
+        """Verify programs, each for its rollout; yields the rollouts as they are verified, in any order."""
+        verified, pending = SimpleQueue[Future[Rollout]](), 0
+        for rollout, program in programs:
+            self.verify(rollout, program, stop_on_failure=stop_on_failure).add_done_callback(verified.put)
+            pending += 1
+            while pending >= self.max_in_flight or not verified.empty():
+                pending -= 1
+                yield _next(verified).result()
+        for _ in range(pending):
+            yield _next(verified).result()
+
+
+def verification_timeout() -> AgnosticsError:
+    """The error for a verifier that does not answer."""
+    return AgnosticsError(
+        f"the verifier has not answered for {VERDICT_TIMEOUT_S:.0f} s; run: agn doctor, then continue with --resume"
+    )
+
+
+def _next(verified: SimpleQueue[Future[Rollout]]) -> Future[Rollout]:
+    try:
+        return verified.get(timeout=VERDICT_TIMEOUT_S)
+    except Empty:
+        raise verification_timeout() from None
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The engine loop: an inference engine on a thread of its own, which samples while the trainer learns."""
+"""The engine loop: an inference engine on a thread of its own, which samples while the trainer learns, as a source."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from agnostics.inference.engine import Completion, CompletionRequest, Engine, SamplingParams
 from agnostics.profiling.spans import SpanRecorder
+from agnostics.rollout.sources import OnSampled, SampleRequest
 from agnostics.types.errors import AgnosticsError
+from agnostics.types.rollout import Rollout
 
 if TYPE_CHECKING:
     import torch
@@ -177,3 +179,36 @@ def _resolve(done: Future[None], action: Callable[[], None]) -> None:
         done.set_exception(error)
     else:
         done.set_result(None)
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSource:
+    """Samples with an engine on its own thread."""
+
+    engine: EngineLoop
+    tokenizer: Any
+    max_in_flight: int = 512
+
+    def submit(self, requests: Sequence[SampleRequest], params: SamplingParams, on_sampled: OnSampled) -> Future[None]:
+        """See `CompletionSource.submit`."""
+        wanted = [CompletionRequest(request.prompt.token_ids, request.seed) for request in requests]
+
+        def on_finished(index: int, completion: Completion) -> None:
+            on_sampled(index, self._rollout(requests[index], completion))
+
+        return self.engine.submit(wanted, params, on_finished)
+
+    def wait(self, sampled: Future[None]) -> None:
+        """See `CompletionSource.wait`."""
+        self.engine.wait(sampled, "complete its requests")
+
+    def _rollout(self, request: SampleRequest, completion: Completion) -> Rollout:
+        return Rollout(
+            task=request.prompt.task,
+            sample=request.sample,
+            prompt_ids=request.prompt.token_ids,
+            segments=(completion.segment,),
+            finish_reason=completion.finish_reason,
+            text=self.tokenizer.decode(completion.token_ids, skip_special_tokens=True),
+            num_tokens=len(completion.token_ids),
+        )

@@ -1,15 +1,14 @@
-"""Completion sources: an inference engine on this machine, or a model behind an endpoint."""
+"""Completion sources: their interface, and a model behind an endpoint; `engine_loop` has the inference engine."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Protocol, Self
 
-from agnostics.inference.engine import Completion, CompletionRequest, SamplingParams
+from agnostics.inference.engine import SamplingParams
 from agnostics.inference.openai_client import Endpoint
-from agnostics.rollout.engine_loop import EngineLoop
 from agnostics.rollout.prompts import RenderedPrompt
 from agnostics.types.rollout import Rollout
 
@@ -39,39 +38,6 @@ class CompletionSource(Protocol):
 
     def wait(self, sampled: Future[None]) -> None:
         """Wait for a future of `submit`. Raises AgnosticsError if the source makes no progress."""
-
-
-@dataclass(frozen=True, slots=True)
-class EngineSource:
-    """Samples with an engine on its own thread."""
-
-    engine: EngineLoop
-    tokenizer: Any
-    max_in_flight: int = 512
-
-    def submit(self, requests: Sequence[SampleRequest], params: SamplingParams, on_sampled: OnSampled) -> Future[None]:
-        """See `CompletionSource.submit`."""
-        wanted = [CompletionRequest(request.prompt.token_ids, request.seed) for request in requests]
-
-        def on_finished(index: int, completion: Completion) -> None:
-            on_sampled(index, self._rollout(requests[index], completion))
-
-        return self.engine.submit(wanted, params, on_finished)
-
-    def wait(self, sampled: Future[None]) -> None:
-        """See `CompletionSource.wait`."""
-        self.engine.wait(sampled, "complete its requests")
-
-    def _rollout(self, request: SampleRequest, completion: Completion) -> Rollout:
-        return Rollout(
-            task=request.prompt.task,
-            sample=request.sample,
-            prompt_ids=request.prompt.token_ids,
-            segments=(completion.segment,),
-            finish_reason=completion.finish_reason,
-            text=self.tokenizer.decode(completion.token_ids, skip_special_tokens=True),
-            num_tokens=len(completion.token_ids),
-        )
 
 
 class EndpointSource:

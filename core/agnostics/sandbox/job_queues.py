@@ -6,7 +6,7 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Iterable
 
-from agnostics.sandbox.queued_job import QueuedJob
+from agnostics.sandbox.worker import QueuedJob
 
 
 class JobQueues:

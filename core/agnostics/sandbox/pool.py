@@ -23,10 +23,9 @@ from agnostics.sandbox.backpressure import Backpressure
 from agnostics.sandbox.event_loop import EventLoop
 from agnostics.sandbox.job_queues import JobQueues
 from agnostics.sandbox.protocol import Job, JobResult, decode
-from agnostics.sandbox.queued_job import QueuedJob
 from agnostics.sandbox.start_retries import StartRetries
 from agnostics.sandbox.timeout_retry import TimeoutRetries, needs_retry
-from agnostics.sandbox.worker import Worker
+from agnostics.sandbox.worker import QueuedJob, Worker
 from agnostics.types.errors import AgnosticsError, MissingRequirement
 from agnostics.types.language import Language
 

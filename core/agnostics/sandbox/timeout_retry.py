@@ -11,7 +11,7 @@ import time
 from collections import deque
 
 from agnostics.sandbox.protocol import Job, JobResult, RunResult
-from agnostics.sandbox.queued_job import QueuedJob
+from agnostics.sandbox.worker import QueuedJob
 from agnostics.types.verification import Verdict
 
 LOW_CPU_FRACTION = 0.5

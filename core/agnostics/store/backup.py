@@ -12,7 +12,7 @@ from sqlalchemy.exc import DBAPIError
 from agnostics.store import schema
 from agnostics.store.database import connect, reading, translated_errors, writing
 from agnostics.store.version import upgrade
-from agnostics.store.writer.bulk_insert import insert_rows
+from agnostics.store.writer.batch import insert_rows
 from agnostics.types.errors import UsageError
 
 _PORTION = 2000

@@ -17,8 +17,7 @@ from agnostics.store.deletion import delete_completions
 from agnostics.store.recorder import Recorder
 from agnostics.store.records import language_row, sanitize
 from agnostics.store.version import checked
-from agnostics.store.writer.batch import ensure_ids
-from agnostics.store.writer.commit import RetryingWriter
+from agnostics.store.writer.batch import RetryingWriter, ensure_ids
 from agnostics.store.writer.process import WriterProcess
 from agnostics.types.errors import unknown_name_error
 from agnostics.types.language import Language

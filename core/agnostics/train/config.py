@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from agnostics.algorithms.loss_weights import LossNormalization
+from agnostics.algorithms.scoring import LossNormalization
 from agnostics.types.task import Frozen
 from agnostics.util.paths import data_folder
 from agnostics.util.settings import NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt, load_settings

@@ -12,8 +12,7 @@ from typing import Any, Self
 import torch
 from transformers import AutoModelForCausalLM
 
-from agnostics.algorithms.loss import Loss
-from agnostics.algorithms.micro_batch import MicroBatch, split_by_size, stack
+from agnostics.algorithms.loss import Loss, MicroBatch, split_by_size, stack
 from agnostics.models.token_logprobs import TokenLogprobModel
 from agnostics.train import lora
 from agnostics.train.config import TrainConfig

@@ -9,19 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from agnostics.algorithms.algorithm import ScoringContext
-from agnostics.callbacks.callback import RunCallback, RunInfo, RunStatus
+from agnostics.callbacks.callback import CallbackList, Isolated, RunCallback, RunInfo, RunStatus
 from agnostics.callbacks.chrome_trace import ChromeTrace
-from agnostics.callbacks.dispatch import CallbackList, Isolated
-from agnostics.inference.engine import EngineSettings
+from agnostics.inference.engine import EngineSettings, SamplingParams
 from agnostics.inference.provider import open_engine
 from agnostics.models.loading import stop_ids
 from agnostics.plugins.manager import PluginManager
 from agnostics.plugins.run_hooks import PluginHooks
 from agnostics.profiling.spans import SpanRecorder
-from agnostics.rollout.collector import RolloutCollector
-from agnostics.rollout.engine_loop import EngineLoop
-from agnostics.rollout.sources import EngineSource
-from agnostics.rollout.verification import RolloutVerifier
+from agnostics.rollout.collector import RolloutCollector, RolloutVerifier
+from agnostics.rollout.engine_loop import EngineLoop, EngineSource
+from agnostics.rollout.schedule import RolloutSchedule
 from agnostics.store import default_url
 from agnostics.store.run_recorder import RunRecorder
 from agnostics.train import checkpoint
@@ -29,7 +27,6 @@ from agnostics.train.config import RunConfig, output_folder
 from agnostics.train.config_file import ConfigFile
 from agnostics.train.learner import Learner
 from agnostics.train.policy import Policy
-from agnostics.train.rollout_schedule import RolloutSchedule
 from agnostics.train.run_store import RunStore
 from agnostics.train.setup import RunInputs, prepare, resolved_config
 from agnostics.train.state import TrainerState, TrainingSummary
@@ -155,12 +152,19 @@ def _open_trainer(
     loop = resources.enter_context(EngineLoop(engine, spans))
     source = EngineSource(loop, inputs.tokenizer)
     rollout_verifier = RolloutVerifier(inputs.language, verifier, spans)
-    collector = RolloutCollector(source, rollout_verifier, group, interrupts)
-    steps_ahead = inputs.algorithm.max_off_policy_steps // config.train.updates_per_batch
+    schedule = RolloutSchedule(
+        collector=RolloutCollector(source, rollout_verifier, group, interrupts),
+        task_sampler=inputs.task_sampler,
+        group_size=rollout.group_size,
+        params=SamplingParams(rollout.temperature, rollout.max_completion_tokens),
+        seed=config.seed,
+        steps_ahead=inputs.algorithm.max_off_policy_steps // config.train.updates_per_batch,
+        steps=inputs.steps,
+    )
     return Trainer(
         config=config,
         folder=Path(),
-        rollouts=RolloutSchedule(config, collector, inputs.task_sampler, steps_ahead, inputs.steps),
+        rollouts=schedule,
         algorithm=inputs.algorithm,
         scoring=ScoringContext(inputs.reward, rollout.max_completion_tokens, len(inputs.tokenizer)),
         learner=Learner(policy, rollout.max_completion_tokens),

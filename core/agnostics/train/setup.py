@@ -13,7 +13,7 @@ from agnostics.models.loading import find_model, load_tokenizer
 from agnostics.models.resolve import completion_room, resolve_model
 from agnostics.plugins.manager import PluginManager
 from agnostics.rollout.prompts import RenderedPrompt, render_prompts
-from agnostics.rollout.task_sampler import TaskSampler, round_robin_order
+from agnostics.rollout.schedule import TaskSampler, round_robin_order
 from agnostics.train.config import RunConfig
 from agnostics.types.dataset import Dataset
 from agnostics.types.errors import UsageError

@@ -16,14 +16,13 @@ from agnostics.profiling.spans import SpanRecorder
 from agnostics.rollout.engine_loop import EngineLoop
 from agnostics.rollout.pass_rate import pass_rate
 from agnostics.rollout.prompts import RenderedPrompt
+from agnostics.rollout.schedule import Replacements, RolloutSchedule
 from agnostics.train import checkpoint
 from agnostics.train.config import RunConfig
 from agnostics.train.cpu_threads import shared_cpu_threads
-from agnostics.train.learner import Learner
-from agnostics.train.logprob_check import check_logprob_mismatch, needs_probe
+from agnostics.train.learner import Learner, check_logprob_mismatch, needs_probe
 from agnostics.train.lr_schedule import learning_rate_at
 from agnostics.train.metrics import rollout_metrics, time_metrics, update_metrics
-from agnostics.train.rollout_schedule import Replacements, RolloutSchedule
 from agnostics.train.state import TrainerState
 from agnostics.types.rollout import Phase, RolloutBatch
 from agnostics.util.signals import InterruptHandler

@@ -1,14 +1,19 @@
-"""Inserts a batch of completions and metrics, within the caller's transaction."""
+"""Commits a run's batches of completions and metrics, each exactly once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import logging
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from sqlalchemy import Connection, Table, func, select, text
+from sqlalchemy import Connection, Engine, Table, func, select, text
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import DBAPIError
 
 from agnostics.store import schema
+from agnostics.store.database import DatabaseUnavailable, writing
 from agnostics.store.records import (
     CompletionRecord,
     Row,
@@ -20,8 +25,65 @@ from agnostics.store.records import (
     test_rows,
     verification_row,
 )
-from agnostics.store.writer.bulk_insert import insert_rows
 from agnostics.types.task import Task
+
+
+def insert_rows(connection: Connection, table: Table, rows: Sequence[Row]) -> None:
+    """Insert `rows`, which have the same columns in the same order. Raises DBAPIError."""
+    if not rows:
+        return
+    names = list(rows[0])
+    values = zip(*_columns(connection, table, names, rows), strict=True)
+    columns = ", ".join(f'"{name}"' for name in names)
+    if connection.dialect.name == "postgresql":
+        _copy(connection, f"copy {table.name} ({columns}) from stdin", values)
+    else:
+        marks = ", ".join("?" * len(names))
+        connection.exec_driver_sql(f"insert into {table.name} ({columns}) values ({marks})", list(values))
+
+
+def _columns(
+    connection: Connection, table: Table, names: Sequence[str], rows: Iterable[Row]
+) -> Iterator[Iterable[Any]]:
+    """The columns `names` of `rows`, converted for the driver: compressed texts, JSON."""
+    dialect = connection.dialect
+    for name, values in zip(names, zip(*(row.values() for row in rows), strict=True), strict=True):
+        convert = table.c[name].type.dialect_impl(dialect).bind_processor(dialect)
+        yield values if convert is None else map(convert, values)
+
+
+def _copy(connection: Connection, statement: str, rows: Iterable[Sequence[Any]]) -> None:
+    psycopg = connection.dialect.loaded_dbapi
+    driver = connection.connection.cursor()
+    try:
+        with driver.copy(statement, writer=_BufferedWriter(psycopg.copy.LibpqWriter(driver))) as copy:
+            for row in rows:
+                copy.write_row(row)
+    except psycopg.Error as error:
+        raise DBAPIError(statement, None, error) from error
+    finally:
+        driver.close()
+
+
+class _BufferedWriter:
+    """A writer for psycopg's `copy` that sends nothing until all rows are encoded.
+
+    Otherwise the server would read while rows are still being encoded: two processes, not one, would compete with the
+    trainer for processors.
+    """
+
+    def __init__(self, writer: Any) -> None:
+        self._writer = writer
+        self._parts: list[bytes | bytearray] = []
+
+    def write(self, part: bytes | bytearray) -> None:
+        self._parts.append(part)
+
+    def finish(self, error: BaseException | None = None) -> None:
+        if error is None:
+            self._writer.write(b"".join(self._parts))
+        self._writer.finish(error)
+
 
 _LOOKUP = 500
 _MOST_CACHED_TASKS = 4096
@@ -147,3 +209,43 @@ def replace_metrics(connection: Connection, rows: Sequence[Row]) -> None:
 
 def _upsert(connection: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
     return postgresql.insert(table) if connection.dialect.name == "postgresql" else sqlite.insert(table)
+
+
+RETRY_SECONDS = 60.0
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 2.0
+
+_log = logging.getLogger(__name__)
+
+
+class RetryingWriter:
+    """Commits the batches of one run, one after another, with retries."""
+
+    def __init__(self, engine: Engine, run: str) -> None:
+        self._engine = engine
+        self._writer = BatchWriter(run)
+
+    def commit(self, batch: Batch) -> None:
+        """Commit `batch` exactly once; retries for a minute if the server is unavailable or the file is locked.
+
+        Raises AgnosticsError, after which no other batch may be committed: it would follow a gap.
+        """
+        end, pause = time.monotonic() + RETRY_SECONDS, FIRST_PAUSE_S
+        while True:
+            try:
+                return self._commit(batch)
+            except DatabaseUnavailable as error:
+                self._writer.forget()
+                if time.monotonic() + pause > end:
+                    raise DatabaseUnavailable(f"{error}; gave up after {RETRY_SECONDS:g} s") from error
+                if pause == FIRST_PAUSE_S:
+                    _log.warning("%s; trying again for %.0f s", error, RETRY_SECONDS)
+            time.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE_S)
+
+    def _commit(self, batch: Batch) -> None:
+        if self._engine.dialect.name == "postgresql" and batch.records and batch.ids is None:
+            with writing(self._engine) as connection:
+                ids = reserve_ids(connection, len(batch.records))
+            batch.ids = ids
+        with writing(self._engine) as connection:
+            self._writer.write(connection, batch)

@@ -13,8 +13,8 @@ import msgspec
 from sqlalchemy import URL
 
 from agnostics.store.database import connect
-from agnostics.store.writer.commit import RetryingWriter
-from agnostics.store.writer.wire import BatchDecoder, Handshake, WriterMessage
+from agnostics.store.writer.batch import RetryingWriter
+from agnostics.store.writer.process import BatchDecoder, Handshake, WriterMessage
 from agnostics.types.errors import AgnosticsError
 from agnostics.util.child_process import connect_to_parent
 

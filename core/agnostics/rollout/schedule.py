@@ -1,0 +1,110 @@
+"""The rollout schedule: which prompts each step collects, and how far sampling runs ahead of training."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache, partial
+from itertools import islice
+
+from agnostics.inference.engine import SamplingParams
+from agnostics.rollout.collector import PendingBatch, RolloutCollector
+from agnostics.rollout.prompts import RenderedPrompt
+from agnostics.types.rollout import Rollout, RolloutBatch
+
+_PROBE_PROMPTS = 8
+_PROBE_TOKENS = 16
+
+Replacements = Callable[[int], RolloutBatch | None]
+"""(number of prompts) -> rollouts of that many new prompts, of fewer if there are no more, or None."""
+
+
+@dataclass(frozen=True)
+class TaskSampler:
+    """Prompts in an order that is shuffled for every epoch, `prompts_per_step` of them a step."""
+
+    prompts: Sequence[RenderedPrompt]
+    prompts_per_step: int
+    seed: int
+
+    @cached_property
+    def steps_per_epoch(self) -> int:
+        """The number of steps in which every prompt comes once."""
+        return math.ceil(len(self.prompts) / self.prompts_per_step)
+
+    def at(self, step: int) -> list[RenderedPrompt]:
+        """The prompts of step `step`, counted from 1. They depend on the seed alone, so that runs resume."""
+        size = len(self.prompts)
+        positions = range((step - 1) * self.prompts_per_step, step * self.prompts_per_step)
+        orders = {epoch: self._order(epoch) for epoch in {position // size for position in positions}}
+        return [self.prompts[orders[position // size][position % size]] for position in positions]
+
+    def replacements(self, step: int) -> Iterator[RenderedPrompt]:
+        """Prompts that step `step` does not have, in a random order of its own, for dynamic sampling.
+
+        They depend on the seed and the step alone, and come again in their own steps.
+        """
+        used = {prompt.task.id for prompt in self.at(step)}
+        others = [prompt for prompt in self.prompts if prompt.task.id not in used]
+        random.Random(f"{self.seed}/spares/{step}").shuffle(others)
+        return iter(others)
+
+    def _order(self, epoch: int) -> tuple[int, ...]:
+        return round_robin_order(tuple(prompt.task.family for prompt in self.prompts), f"{self.seed}/{epoch}")
+
+
+@lru_cache(maxsize=2)
+def round_robin_order(families: tuple[str | None, ...], seed: int | str) -> tuple[int, ...]:
+    """The indices of tasks of these families in a random order that takes one of each family in turn.
+
+    A task without a family counts as the first of a family of its own: without families this is a plain shuffle.
+    """
+    order = list(range(len(families)))
+    random.Random(seed).shuffle(order)
+    counts, turns = Counter[str](), dict[int, int]()
+    for index in order:
+        family = families[index]
+        turns[index] = counts[family] if family else 0
+        counts.update([family] if family else [])
+    return tuple(sorted(order, key=turns.__getitem__))
+
+
+@dataclass(frozen=True)
+class RolloutSchedule:
+    """Collects the rollouts of each step, `steps_ahead` steps ahead of the step that is trained on."""
+
+    collector: RolloutCollector
+    task_sampler: TaskSampler
+    group_size: int
+    params: SamplingParams
+    seed: int
+    steps_ahead: int
+    steps: int
+    """The number of the last step."""
+    _pending: deque[PendingBatch] = field(default_factory=deque)
+
+    def collect(self, step: int) -> RolloutBatch:
+        """The verified rollouts of `step`; those of the steps ahead of it are submitted before the wait for them."""
+        for ahead in range(step + len(self._pending), min(step + self.steps_ahead, self.steps) + 1):
+            self._pending.append(self._submit(ahead, self.task_sampler.at(ahead)))
+        return self._pending.popleft().result()
+
+    def replacements(self, step: int) -> Replacements:
+        """Collects rollouts of prompts that `step` does not have, for dynamic sampling."""
+        return partial(self._replace, step, self.task_sampler.replacements(step))
+
+    def probe(self, step: int) -> list[Rollout]:
+        """A few short rollouts of the engine's current weights, not verified."""
+        params = replace(self.params, max_completion_tokens=_PROBE_TOKENS)
+        prompts = self.task_sampler.at(step)[:_PROBE_PROMPTS]
+        return self.collector.sample(prompts, params, f"{self.seed}/probe/{step}")
+
+    def _replace(self, step: int, prompts: Iterator[RenderedPrompt], count: int) -> RolloutBatch | None:
+        chosen = list(islice(prompts, count))
+        return self._submit(step, chosen).result() if chosen else None
+
+    def _submit(self, step: int, prompts: Sequence[RenderedPrompt]) -> PendingBatch:
+        return self.collector.submit(prompts, self.group_size, self.params, f"{self.seed}/train/{step}")
