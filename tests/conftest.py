@@ -8,10 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +21,7 @@ from agnostics.types.task import Task, Test
 from agnostics.types.verification import TestResult, Verdict, Verification
 from agnostics.verify import Verifier
 from agnostics_benchmarks.postgres import postgres_server as bench_server
+from chat_server import ChatServer
 from command_line import Agn, Answer
 from distributions import built_wheels, distributions, wheels_environment  # noqa: F401  # fixtures
 
@@ -221,54 +219,6 @@ def tiny_model(starter_model: Path, tmp_path_factory: pytest.TempPathFactory) ->
         return folder
 
     return make
-
-
-class ChatServer:
-    """An OpenAI-compatible server whose answers are what `reply` makes of a question; it may raise to refuse one.
-
-    `asked` are the questions, `together` is how many were under way at once at most.
-    """
-
-    def __init__(self, reply: Callable[[str], str]) -> None:
-        self.reply, self.asked, self.together = reply, list[str](), 0
-        self._now, self._lock, server = 0, threading.Lock(), self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                status, answer = server.answer(body["messages"][0]["content"])
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(answer)))
-                self.end_headers()
-                with suppress(BrokenPipeError, ConnectionResetError):
-                    self.wfile.write(answer)
-
-            def log_message(self, *_: object) -> None: ...
-
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._http.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._http.server_port}/v1"
-        threading.Thread(target=self._http.serve_forever, args=(0.05,), daemon=True).start()
-
-    def answer(self, question: str) -> tuple[int, bytes]:
-        with self._lock:
-            self.asked.append(question)
-            self._now += 1
-            self.together = max(self.together, self._now)
-        try:
-            text = self.reply(question)
-        except Exception as error:
-            return 400, json.dumps({"error": {"message": str(error)}}).encode()
-        finally:
-            with self._lock:
-                self._now -= 1
-        message = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
-        usage = {"prompt_tokens": 100, "completion_tokens": 10}
-        return 200, json.dumps({"object": "chat.completion", "choices": [message], "usage": usage}).encode()
-
-    def close(self) -> None:
-        self._http.shutdown()
-        self._http.server_close()
 
 
 @pytest.fixture

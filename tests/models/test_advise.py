@@ -11,16 +11,18 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import preloaded
 import pytest
+from agnostics import cli
 from agnostics.plugins.manager import load_plugins
 from agnostics.store import CompletionRecord, Store
 from agnostics.types.language import Language
 from agnostics.types.verification import Verdict
+from chat_server import ChatServer
 from command_line import Agn, Answer
 
 pytestmark = pytest.mark.slow
@@ -32,10 +34,16 @@ LEARNT = [f"Declare {name} as local first." for name in NAMES]
 ADVICE = "\n".join(f"{i}. {sentence}" for i, sentence in enumerate(LEARNT, 1))
 
 
-@pytest.fixture
-def faulty(tmp_path: Path, lua: Language, record: Callable[..., CompletionRecord]) -> tuple[str, ...]:
+TAUGHT = ("--programs", "1", "--context", "1024", "--json", "--output", "advised.yaml")
+"""The options of the consultation that the served model knows by heart."""
+
+
+@pytest.fixture(scope="module")
+def faulty(
+    tmp_path_factory: pytest.TempPathFactory, lua: Language, record: Callable[..., CompletionRecord]
+) -> tuple[str, ...]:
     """The options that name a run with faulty programs."""
-    url = f"sqlite:///{tmp_path / 'runs.db'}"
+    url = f"sqlite:///{tmp_path_factory.mktemp('faulty') / 'runs.db'}"
     with Store.open(url) as store:
         run = store.start_run(kind="train", config={}, language=lua, model="m", dataset="starter", seed=0)
         with store.recorder(run) as recorder:
@@ -105,9 +113,21 @@ def _await_health(url: str, process: subprocess.Popen[bytes], log: Path, seconds
 
 
 @pytest.fixture(scope="module")
-def vllm_server(starter_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def vllm_server(
+    starter_model: Path, faulty: tuple[str, ...], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """Serves the starter model after it has learnt one consultation by heart; all others it answers with anything."""
     pytest.importorskip("vllm")
-    with _served(starter_model, tmp_path_factory.mktemp("vllm") / "server.log") as url:
+    folder = tmp_path_factory.mktemp("vllm")
+    with pytest.MonkeyPatch.context() as patch, closing(ChatServer(lambda _: ADVICE)) as server:
+        patch.chdir(folder)
+        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        patch.setenv("OPENAI_API_KEY", KEY)
+        options = (*faulty, "--model", "starter", "--endpoint", server.url, *TAUGHT)
+        assert cli.call(["languages", "advise", "lua", *options]) == 0
+    (prompt,) = server.asked
+    _teach(starter_model, prompt, ADVICE, folder)
+    with _served(folder / "taught", folder / "server.log") as url:
         yield url
 
 
@@ -115,7 +135,7 @@ def vllm_server(starter_model: Path, tmp_path_factory: pytest.TempPathFactory) -
 def test_a_real_server_is_consulted_to_the_end_and_only_sentences_are_kept(
     vllm_server: str, advise: Agn, context: str
 ) -> None:
-    """The starter model knows only its tasks: most of what it says is no advice, and then nothing may be written."""
+    """Most of what the model says about other programs is no advice, and then nothing may be written."""
     answer = advise("--context", context, "--json", url=vllm_server)
     told = answer.json
     assert told["requests"] >= 2
@@ -131,17 +151,8 @@ def test_a_real_server_is_consulted_to_the_end_and_only_sentences_are_kept(
         assert "no usable advice from 'starter'" in answer.complaint
 
 
-def test_what_a_real_server_advises_is_written_into_the_language(
-    starter_model: Path, advise: Agn, chat_server: Callable[..., Any], tmp_path: Path
-) -> None:
-    """The starter model after it has learnt one consultation by heart."""
-    options = ("--programs", "1", "--context", "1024", "--json", "--output", "advised.yaml")
-    server = chat_server(lambda _: ADVICE)
-    assert advise(*options, url=server.url).returncode == 0
-    (prompt,) = server.asked
-    _teach(starter_model, prompt, ADVICE, tmp_path)
-    with _served(tmp_path / "taught", tmp_path / "server.log") as url:
-        answer = advise(*options, "--force", url=url)
+def test_what_a_real_server_advises_is_written_into_the_language(vllm_server: str, advise: Agn) -> None:
+    answer = advise(*TAUGHT, url=vllm_server)
     assert answer.returncode == 0, answer.stderr
     told = answer.json
     assert told["sentences"] == LEARNT

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from agnostics.train.metrics import describe_metric
 
 FRESH = (sys.executable, "-c", "from agnostics.cli import main; main()")
 """An interpreter of its own: everything that it prints while it imports is captured."""
+AGN = (sys.executable, "-m", "agnostics")
 Metrics = dict[tuple[int, str], float]
 TINY = [
     "rollout.prompts_per_step=2",
@@ -40,16 +41,16 @@ def _texts(home: Any, run: str) -> list[Any]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("engine", "changed"),
-    [("vllm", ["rollout.separate_process=true"]), ("transformers", [])],
+    ("engine", "agn", "changed"),
+    [("vllm", FRESH, ["rollout.separate_process=true"]), ("transformers", AGN, [])],
     ids=["vllm, repeated in a process of its own", "transformers"],
 )
 def test_a_short_run_stores_all_it_did_and_its_configuration_repeats_it(
-    engine: str, changed: list[str], starter_model: Path, home: Any, tmp_path: Path
+    engine: str, agn: Sequence[str], changed: list[str], starter_model: Path, home: Any, tmp_path: Path
 ) -> None:
     settings = [*TINY, *HELD_OUT, f"rollout.engine={engine}"]
     words = ("--model", str(starter_model), "--dataset", "starter", "--steps", "3")
-    summary = home.run(*words, settings=settings, agn=FRESH)
+    summary = home.run(*words, settings=settings, agn=agn)
     assert summary.keys() == {
         *("run", "language", "steps", "completions", "pass_at_1_before", "pass_at_1_after"),
         *("interval_before", "interval_after", "checkpoint", "store", "seconds"),
