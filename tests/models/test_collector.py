@@ -9,7 +9,7 @@ import pytest
 from agnostics.inference.engine import EngineSettings, SamplingParams
 from agnostics.inference.provider import open_engine
 from agnostics.rollout.collector import open_collector
-from agnostics.rollout.prompts import render_prompt
+from agnostics.rollout.prompts import ChatSettings, render_prompt
 from agnostics.types.language import Language
 from agnostics.verify import Verifier
 from agnostics_datasets.starter import Starter
@@ -25,7 +25,9 @@ def test_a_program_that_several_completions_of_a_group_hold_runs_once(
     from transformers import AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(starter_model)
-    prompts = [render_prompt(tokenizer, languages["lua"], task) for task in islice(Starter().tasks("train"), 3)]
+    prompts = [
+        render_prompt(tokenizer, languages["lua"], task, ChatSettings()) for task in islice(Starter().tasks("train"), 3)
+    ]
     settings = EngineSettings(starter_model, (tokenizer.eos_token_id,), max_length=1024, max_num_seqs=24)
     with (
         Verifier("bubblewrap", 2) as verifier,

@@ -16,7 +16,7 @@ from typing import Any, cast
 import preloaded
 import pytest
 from agnostics.models.loading import context_length, load_tokenizer, stop_ids
-from agnostics.rollout.prompts import render_prompt
+from agnostics.rollout.prompts import ChatSettings, render_prompt
 from agnostics.train.config import RunConfig
 from agnostics.train.setup import prompt_limit
 from agnostics.types.errors import UsageError
@@ -257,7 +257,7 @@ TASK = Task(id="sum", statement=TEXT.partition("\n\n")[2], tests=(Test(input="1 
 
 def test_a_prompt_is_what_the_familys_template_makes_of_it_on_every_day(name: str, folders: dict[str, Path]) -> None:
     tokenizer = load_tokenizer(folders[name])
-    prompt = render_prompt(tokenizer, LUA, TASK).token_ids
+    prompt = render_prompt(tokenizer, LUA, TASK, ChatSettings()).token_ids
     assert tokenizer.decode(prompt) == FAMILIES[name].prompt
     begin = FAMILIES[name].begin
     assert begin is None or prompt.count(tokenizer.convert_tokens_to_ids(begin)) == 1
@@ -340,7 +340,7 @@ def test_both_engines_follow_a_small_model_of_the_family_through_an_update_to_a_
     name: str, folders: dict[str, Path], tmp_path: Path
 ) -> None:
     folder = folders[name]
-    prompt = render_prompt(load_tokenizer(folder), LUA, TASK).token_ids
+    prompt = render_prompt(load_tokenizer(folder), LUA, TASK, ChatSettings()).token_ids
     command = [sys.executable, "-c", TRAIN, str(folder), str(tmp_path), json.dumps(prompt)]
     answer = preloaded.run(command, capture_output=True, text=True, timeout=300)
     assert answer.returncode == 0, answer.stderr
@@ -349,6 +349,6 @@ def test_both_engines_follow_a_small_model_of_the_family_through_an_update_to_a_
     assert min(stale) > 1e-2
     saved = Path(path)
     tokenizer = load_tokenizer(saved)
-    assert render_prompt(tokenizer, LUA, TASK).token_ids == prompt
+    assert render_prompt(tokenizer, LUA, TASK, ChatSettings()).token_ids == prompt
     assert stop_ids(saved, tokenizer) == stop_ids(folder, load_tokenizer(folder))
     assert context_length(saved) == context_length(folder)

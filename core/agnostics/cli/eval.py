@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agnostics.cli.libraries import configure_libraries
+from agnostics.cli.libraries import configure_libraries, training_packages
 from agnostics.cli.output import json_option, reserve_stdout
 from agnostics.cli.progress import EvaluationProgress, progress_bar
 from agnostics.types.errors import MissingRequirement, UsageError
@@ -160,13 +160,11 @@ def _evaluated(store: Store, settings: EvaluationSettings, ks: tuple[int, ...], 
     from agnostics.plugins.manager import load_plugins
 
     key = os.environ.get(settings.key_from)
-    try:
+    with training_packages():
         from agnostics.evaluate.run import evaluate
 
         with reserve_stdout(), progress_bar() as bar:
             run = evaluate(settings, load_plugins(), store, EvaluationProgress(bar), key, run)
-    except ModuleNotFoundError as error:
-        raise MissingRequirement(f"{error.name} is not installed; run: pip install 'agnostics[train]'") from error
     return _report(store, run, ks, vote=settings.vote)
 
 

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from agnostics.types.errors import MissingRequirement
 
 _ENVIRONMENT = {
     "TORCH_CPP_LOG_LEVEL": "ERROR",
@@ -24,3 +28,12 @@ def configure_libraries() -> None:
     """Set the environment variables that are not set already."""
     for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)
+
+
+@contextmanager
+def training_packages() -> Iterator[None]:
+    """Raise MissingRequirement if a package that training needs is missing in the block."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise MissingRequirement(f"{error.name} is not installed; run: pip install 'agnostics[train]'") from error

@@ -1,21 +1,118 @@
-"""`agn model`: trains the starter model."""
+"""`agn model`: lists, converts, checks and removes cached models, and trains the starter model."""
 
 from __future__ import annotations
 
 import json
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from agnostics.cli.libraries import configure_libraries
-from agnostics.cli.output import console, print_json
-from agnostics.types.errors import MissingRequirement, UsageError
+from agnostics.cli.libraries import configure_libraries, training_packages
+from agnostics.cli.output import console, json_option, print_json, print_table
+from agnostics.types.errors import UsageError
+
+if TYPE_CHECKING:
+    from agnostics.models.cache import CachedModel
 
 
 @click.group()
 def command() -> None:
-    """Train the starter model."""
+    """List, convert, check and remove cached models; train the starter model."""
+
+
+@command.command("list")
+@json_option
+def list_command(as_json: bool) -> None:
+    """List the models in the cache: what each was made of, its size and its folder."""
+    from agnostics.models.cache import cached_models
+
+    models = [
+        {"name": model.name, "made_of": _made_of(model), "bytes": model.size, "folder": str(model.folder)}
+        for model in cached_models()
+    ]
+    if as_json:
+        print_json(models)
+    elif models:
+        rows = [(one["name"], one["made_of"], f"{one['bytes'] / 1e6:,.0f} MB", one["folder"]) for one in models]
+        print_table(("name", "made of", "size", "folder"), rows)
+    else:
+        console.print("no model is cached; agn model convert FILE.gguf adds one")
+
+
+@command.command()
+@click.argument("model")
+@click.option("--output", type=click.Path(path_type=Path), help="Copy the model to this new folder.")
+@json_option
+def convert(model: str, output: Path | None, as_json: bool) -> None:
+    """Convert MODEL into a folder in Hugging Face's format, once: a GGUF file, a folder with one, or a hub name.
+
+    `agn run`, `agn eval` and `agn languages advise` do the same for their --model.
+    """
+    if output and output.exists():
+        raise UsageError(f"{output}: already there; name a new folder")
+    configure_libraries()
+    with training_packages():
+        from agnostics.models.loading import find_model
+
+        folder = find_model(model, console.print)
+    if output:
+        folder = Path(shutil.copytree(folder, output))
+    if as_json:
+        print_json({"model": str(folder)})
+    else:
+        click.echo(folder)
+
+
+@command.command()
+@click.argument("model")
+@click.option("--sha256", "expected", metavar="DIGEST", help="The SHA-256 that the file must have.")
+@json_option
+def check(model: str, expected: str | None, as_json: bool) -> int:
+    """Check that MODEL is what it was: a model in the cache by its name, or a file by its SHA-256.
+
+    Every file of a cached model is compared with the checksum that was taken when it was written.
+    """
+    from agnostics.models.cache import cached_model, check_files
+    from agnostics.util.files import sha256
+
+    path = Path(model).expanduser()
+    if path.is_file():
+        digest, problems = sha256(path), list[str]()
+    else:
+        cached = cached_model(model)
+        digest = cached.origin.get("sha256")
+        problems = [f"{name} is missing or modified" for name in check_files(cached)]
+    if expected and digest != expected.lower():
+        problems.append(f"the SHA-256 is {digest}, not {expected.lower()}")
+    if as_json:
+        print_json({"model": model, "sha256": digest, "problems": problems})
+    else:
+        lines = [f"{model}: {problem}" for problem in problems]
+        click.echo("\n".join(lines or [f"{model}: unmodified" + (f", SHA-256 {digest}" if digest else "")]))
+    return 1 if problems else 0
+
+
+@command.command()
+@click.argument("model")
+@json_option
+def remove(model: str, as_json: bool) -> None:
+    """Delete MODEL, a name that `agn model list` shows, from the cache. The file it was made of stays."""
+    from agnostics.models import cache
+
+    cached = cache.cached_model(model)
+    cache.remove(cached)
+    if as_json:
+        print_json({"removed": model, "bytes": cached.size})
+    else:
+        click.echo(f"removed {model}, {cached.size / 1e6:,.0f} MB")
+
+
+def _made_of(model: CachedModel) -> str:
+    if "gguf" in model.origin:
+        return str(model.origin["gguf"]["path"])
+    return f"starter model of {model.origin['starter']}" if "starter" in model.origin else ""
 
 
 @command.command()
@@ -48,10 +145,8 @@ def starter_model(language: str, seed: int, sandbox: str) -> Path:
     plugins = load_plugins()
     resolved, (dataset, _) = plugins.language(language), plugins.dataset("starter")
     configure_libraries()
-    try:
+    with training_packages():
         from agnostics.models.starter.bootstrap import bootstrap
 
         backends = plugins.sandboxes()
         return bootstrap(resolved, dataset, seed=seed, sandbox=sandbox, backends=backends, progress=console.print)
-    except ModuleNotFoundError as error:
-        raise MissingRequirement(f"{error.name} is not installed; run: pip install 'agnostics[train]'") from error

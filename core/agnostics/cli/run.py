@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agnostics.cli.libraries import configure_libraries
+from agnostics.cli.libraries import configure_libraries, training_packages
 from agnostics.cli.output import console, print_json, reserve_stdout
 from agnostics.cli.plan import show_plan
 from agnostics.cli.progress import TrainingProgress, describe_pass_rate, progress_bar
-from agnostics.types.errors import AgnosticsError, MissingRequirement, UsageError, unknown_name_error
+from agnostics.types.errors import AgnosticsError, UsageError, unknown_name_error
 
 if TYPE_CHECKING:
     from agnostics.train.config import RunConfig
@@ -101,12 +101,10 @@ def _run_folder(resume: str, config: Path | None, settings: RunConfig) -> Path:
 def _import_training(module: str) -> Any:
     """A module of the trainer; the libraries below it are configured first."""
     configure_libraries()
-    try:
+    with training_packages():
         import transformers
 
         imported = import_module(module)
-    except ModuleNotFoundError as error:
-        raise MissingRequirement(f"{error.name} is not installed; run: pip install 'agnostics[train]'") from error
     transformers.logging.disable_progress_bar()
     return imported
 

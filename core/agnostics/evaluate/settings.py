@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal, Self
 
+from agnostics.rollout.prompts import ChatSettings
 from agnostics.types.language import Language
 from agnostics.types.task import Frozen
 from agnostics.util.settings import (
@@ -23,8 +24,8 @@ class EvaluationSettings(Frozen):
     language: str = "lua"
     """A language's name, or a YAML file."""
     model: str = "starter"
-    """A folder in Hugging Face's format, a training run (its last checkpoint), a name on the hub, or `starter`; with
-    `endpoint`, the endpoint's name of the model."""
+    """A folder in Hugging Face's format, a GGUF file, a training run (its last checkpoint), a name on the hub, or
+    `starter`; with `endpoint`, the endpoint's name of the model."""
     dataset: str = "starter"
     """A data set: an adapter's name, `adapter:source`, or a file."""
     split: str = "test"
@@ -35,6 +36,7 @@ class EvaluationSettings(Frozen):
     """Completions of each task."""
     temperature: PositiveFloat = 0.2
     """The sampling temperature."""
+    chat: ChatSettings = ChatSettings()
     language_prompt: bool = False
     """Begin each prompt with the language's, as training does; else it names the language and gives no advice."""
     vote: bool = False

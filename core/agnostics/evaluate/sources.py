@@ -19,7 +19,7 @@ from agnostics.plugins.manager import PluginManager
 from agnostics.profiling.spans import SpanRecorder
 from agnostics.rollout.collector import RolloutCollector, RolloutVerifier
 from agnostics.rollout.engine_loop import EngineLoop, EngineSource
-from agnostics.rollout.prompts import RenderedPrompt, render_prompt
+from agnostics.rollout.prompts import ChatSettings, RenderedPrompt, render_prompt
 from agnostics.rollout.sources import CompletionSource, EndpointSource, SampleRequest
 from agnostics.types.errors import UsageError
 from agnostics.types.language import Language
@@ -89,7 +89,7 @@ def open_source(
     say: Say,
 ) -> Iterator[SampledRollouts | RecordedRollouts]:
     """The source that the settings name. `key` is the endpoint's; `done` are the samples that are stored already."""
-    rollout_verifier = RolloutVerifier(language, verifier)
+    rollout_verifier = RolloutVerifier(language, verifier, strips_reasoning=settings.chat.thinking)
     if settings.completions:
         if not Path(settings.completions).is_file():
             raise UsageError(f"{settings.completions}: no such file")
@@ -100,10 +100,14 @@ def open_source(
             EndpointSource(endpoint, settings.max_concurrency) as source,
         ):
             collector = RolloutCollector(source, rollout_verifier)
-            yield SampledRollouts(settings, collector, lambda words, task: RenderedPrompt(task, words.prompt_for(task)))
+            yield SampledRollouts(settings, collector, lambda words, task: _message(words, task, settings.chat))
     else:
         with _open_engine_source(settings, plugins, say) as (source, render):
             yield SampledRollouts(settings, RolloutCollector(source, rollout_verifier), render)
+
+
+def _message(language: Language, task: Task, chat: ChatSettings) -> RenderedPrompt:
+    return RenderedPrompt(task, chat.message(language, task), system=chat.system)
 
 
 @contextmanager
@@ -129,11 +133,13 @@ def _open_engine_source(
         EngineLoop(engine, SpanRecorder()) as loop,
     ):
         source = EngineSource(loop, tokenizer, max_in_flight=2 * settings.max_num_seqs)
-        yield source, lambda language, task: _render(tokenizer, language, task, longest, say)
+        yield source, lambda language, task: _render(tokenizer, language, task, settings.chat, longest, say)
 
 
-def _render(tokenizer: Any, language: Language, task: Task, longest: int, say: Say) -> RenderedPrompt | None:
-    prompt = render_prompt(tokenizer, language, task)
+def _render(
+    tokenizer: Any, language: Language, task: Task, chat: ChatSettings, longest: int, say: Say
+) -> RenderedPrompt | None:
+    prompt = render_prompt(tokenizer, language, task, chat)
     if len(prompt.token_ids) <= longest:
         return prompt
     say(f"task {task.id} is left out: more than {longest} tokens")

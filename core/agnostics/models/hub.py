@@ -29,24 +29,54 @@ class RemoteModel:
 
 
 def download(name: str) -> Path:
-    """The folder of the model `name`, from the cache if it is complete there. Raises UsageError if it fails."""
-    from huggingface_hub import snapshot_download
+    """The folder of the model `name`, from the cache if it is complete there, or its GGUF file.
 
+    `name` is OWNER/NAME, or OWNER/NAME/FILE.gguf. Raises UsageError if the download fails, or if a repository without
+    other weights has several GGUF files, of which none is named.
+    """
+    from huggingface_hub import hf_hub_download, snapshot_download
+
+    repository, file = _split(name)
     try:
-        return Path(snapshot_download(name, allow_patterns=PATTERNS, etag_timeout=_TIMEOUT_S))
+        if file:
+            return Path(hf_hub_download(repository, file, etag_timeout=_TIMEOUT_S))
+        folder = Path(snapshot_download(repository, allow_patterns=PATTERNS, etag_timeout=_TIMEOUT_S))
+        if any(folder.glob("*.safetensors")) or any(folder.glob("*.gguf")):
+            return folder
+        return Path(hf_hub_download(repository, _only_gguf(repository), etag_timeout=_TIMEOUT_S))
     except (OSError, ValueError) as error:  # the hub's own errors and the network's are of these kinds
         raise UsageError(f"model {name!r}: not a local folder, and the download failed: {first_line(error)}") from error
 
 
 def cached(name: str) -> Path | None:
-    """The folder of the model `name` in the cache, or None."""
+    """The folder of the model `name` in the cache, or its GGUF file, or None."""
     from huggingface_hub import snapshot_download
 
+    repository, file = _split(name)
     try:
-        folder = Path(snapshot_download(name, allow_patterns=PATTERNS, local_files_only=True))
+        folder = Path(snapshot_download(repository, allow_patterns=[file or "*"], local_files_only=True))
     except (OSError, ValueError):
         return None
-    return folder if any(folder.glob("*.safetensors")) else None
+    if file:
+        return folder / file if (folder / file).is_file() else None
+    return folder if any(folder.glob("*.safetensors")) or any(folder.glob("*.gguf")) else None
+
+
+def _split(name: str) -> tuple[str, str | None]:
+    """The repository and the file of OWNER/NAME or OWNER/NAME/FILE."""
+    owner, model, *file = name.split("/", 2)
+    return f"{owner}/{model}", file[0] if file else None
+
+
+def _only_gguf(repository: str) -> str:
+    """The GGUF file of a repository without other weights. Raises UsageError unless there is one."""
+    from huggingface_hub import list_repo_files
+
+    files = [file for file in list_repo_files(repository) if file.endswith(".gguf")]
+    if len(files) != 1:
+        several = f"several GGUF files; name one: {', '.join(f'{repository}/{file}' for file in files)}"
+        raise UsageError(f"model {repository!r} has no *.safetensors, and {several if files else 'no GGUF file'}")
+    return files[0]
 
 
 def look_up(name: str) -> RemoteModel | None:

@@ -1,26 +1,35 @@
-"""Model loading: folders, names on the Hugging Face hub, tokenizers, stop tokens and context lengths."""
+"""Model loading: folders, GGUF files, names on the Hugging Face hub, tokenizers, stop tokens and context lengths."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from agnostics.models import hub
+from agnostics.models import gguf, hub
 from agnostics.models.stop_tokens import END_TOKENS
 from agnostics.types.errors import UsageError, unknown_name_error
 from agnostics.util.text import first_line
 
 
-def find_model(name: str) -> Path:
-    """The folder of the model `name`, a folder or a name on the hub. Raises UsageError if it is not a model."""
-    return _local(name) or _checked(hub.download(name))
+def find_model(name: str, say: Callable[[str], None] = lambda _: None) -> Path:
+    """The folder of the model `name`: a folder, a GGUF file or a folder with one, or a name on the hub.
+
+    The last may be `OWNER/NAME/FILE.gguf`. A GGUF file is converted. Raises UsageError if it is not a model.
+    """
+    found = _local(name) or hub.download(name)
+    file = _gguf(found)
+    return gguf.convert(file, say) if file else _checked(found)
 
 
 def find_local_model(name: str) -> Path | None:
-    """As `find_model`, but None if the model would have to be downloaded."""
-    folder = _local(name) or hub.cached(name)
-    return _checked(folder) if folder else None
+    """As `find_model`, but a GGUF file that is not converted, and None if the model would have to be downloaded."""
+    found = _local(name) or hub.cached(name)
+    if found is None:
+        return None
+    file = _gguf(found)
+    return gguf.converted(file) or file if file else _checked(found)
 
 
 def load_tokenizer(folder: Path) -> Any:
@@ -65,14 +74,24 @@ def context_length(folder: Path) -> int:
 
 
 def _local(name: str) -> Path | None:
-    """The folder `name`, or None if it can only be a name on the hub."""
-    folder = Path(name).expanduser()
-    if folder.exists():
-        return _checked(folder)
-    if folder.is_absolute() or name.startswith(".") or name.count("/") != 1:
-        siblings = [str(path) for path in folder.parent.glob("*/")] if folder.parent.is_dir() else []
+    """The folder or the GGUF file `name`, or None if it can only be a name on the hub."""
+    path = Path(name).expanduser()
+    if path.exists():
+        return path
+    parts = 1 + name.endswith(gguf.SUFFIX)
+    if path.is_absolute() or name.startswith(".") or name.count("/") != parts:
+        siblings = [str(path) for path in path.parent.glob("*/")] if path.parent.is_dir() else []
         raise unknown_name_error("model", name, ["starter", *siblings])
     return None
+
+
+def _gguf(found: Path) -> Path | None:
+    """The GGUF file that `found` is or holds, None if it is an ordinary folder."""
+    if found.is_file():
+        if found.suffix != gguf.SUFFIX:
+            raise UsageError(f"{found} is not a model: neither a folder nor a GGUF file (*{gguf.SUFFIX})")
+        return found
+    return gguf.gguf_in(found)
 
 
 def _checked(folder: Path) -> Path:

@@ -22,13 +22,14 @@ def resolve_model(
     sandbox: str = "auto",
     say: Callable[[str], None] = lambda _: None,
 ) -> Path:
-    """The folder of the model `name`: `starter`, a training run (its last checkpoint), a folder, or a name on the hub.
+    """The folder of the model `name`: `starter`, a training run (its last checkpoint), a folder, a GGUF file, or a name
+    on the hub.
 
     The starter model is the one of `language`, always of the same seed; it is pretrained if it is not in the cache.
     Raises UsageError for an unknown model.
     """
     if name != STARTER:
-        return _last_checkpoint(name) or find_model(name)
+        return _last_checkpoint(name) or find_model(name, say)
     from agnostics.models.starter.bootstrap import bootstrap
 
     dataset, _ = plugins.dataset(STARTER)

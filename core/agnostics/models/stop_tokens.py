@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 END_TOKENS: dict[str, tuple[str, ...]] = {
+    "qwen2": ("<|im_end|>", "<|endoftext|>"),
     "qwen3": ("<|im_end|>", "<|endoftext|>"),
     "llama": ("<|eot_id|>", "<|eom_id|>", "<|end_of_text|>", "<|EOT|>", "<\uff5cend\u2581of\u2581sentence\uff5c>"),
     "phi3": ("<|end|>", "<|endoftext|>"),

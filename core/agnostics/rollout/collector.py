@@ -16,6 +16,7 @@ from agnostics.profiling.spans import SpanRecorder
 from agnostics.rollout.engine_loop import EngineLoop, EngineSource
 from agnostics.rollout.prompts import RenderedPrompt
 from agnostics.rollout.sources import CompletionSource, SampleRequest
+from agnostics.types.code_extraction import strip_reasoning
 from agnostics.types.errors import AgnosticsError
 from agnostics.types.language import Language
 from agnostics.types.rollout import FinishReason, Rollout, RolloutBatch, Segment
@@ -37,6 +38,8 @@ class RolloutVerifier:
     language: Language
     verifier: Verifier
     spans: SpanRecorder = field(default_factory=SpanRecorder)
+    strips_reasoning: bool = False
+    """Look for programs after the model's thoughts only."""
 
     @property
     def max_in_flight(self) -> int:
@@ -45,7 +48,8 @@ class RolloutVerifier:
 
     def program_of(self, rollout: Rollout) -> str | None:
         """The program in the rollout's text, None if there is none."""
-        return self.language.program_for(rollout.task, rollout.text)
+        text = strip_reasoning(rollout.text) if self.strips_reasoning else rollout.text
+        return self.language.program_for(rollout.task, text)
 
     def submit(self, program: str | None, task: Task, *, stop_on_failure: bool = True) -> Future[Verification]:
         """Have a program verified against a task."""

@@ -2,51 +2,95 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import AfterValidator
 
 from agnostics.types.errors import UsageError
 from agnostics.types.language import Language
-from agnostics.types.task import Task
+from agnostics.types.task import Frozen, Task
 
 _DATE = date(2024, 7, 26)
 """The date for templates that put one into the prompt (Llama 3.2, its own default), so that prompts repeat."""
+_PLACEHOLDER = re.compile(r"\{(prompt|language|statement)\}")
+
+
+def _has_statement(template: str) -> str:
+    if "{statement}" not in template:
+        raise ValueError("a template holds {statement}")
+    return template
+
+
+class ChatSettings(Frozen):
+    """Settings of the conversation in which a model gets a task."""
+
+    system: str | None = None
+    """The system prompt; by default the one of the model's chat template, if it has one."""
+    thinking: bool = False
+    """Let a model think before it answers, if its chat template knows of thinking. Programs in its thoughts are not
+    verified."""
+    template: Annotated[str, AfterValidator(_has_statement)] = "{prompt}\n\n{statement}"
+    """The user's message: `{statement}` stands for the task's statement, `{prompt}` for the language's prompt and
+    `{language}` for its name. A task with a prompt format has a message of its own."""
+
+    def message(self, language: Language, task: Task) -> str:
+        """The user's message for `task`. Raises UsageError if the task is for another language."""
+        text = language.prompt_for(task)
+        if task.prompt_format:
+            return text
+        parts = {"prompt": language.prompt.strip(), "language": language.name, "statement": task.statement.strip()}
+        return _PLACEHOLDER.sub(lambda match: parts[match[1]], self.template)
 
 
 @dataclass(frozen=True, slots=True)
 class RenderedPrompt:
-    """A task and its prompt: as text, and as token ids of a model, (P,), if there is a tokenizer."""
+    """A task and its prompt: as text, and as token ids of a model, (P,), if there is a tokenizer.
+
+    `system` is the system prompt of the conversation, if it is not the model's own.
+    """
 
     task: Task
     text: str
     token_ids: tuple[int, ...] = ()
+    system: str | None = None
+
+    @property
+    def messages(self) -> list[dict[str, str]]:
+        """The conversation up to the model's answer."""
+        system = [] if self.system is None else [{"role": "system", "content": self.system}]
+        return [*system, {"role": "user", "content": self.text}]
 
 
-def render_prompt(tokenizer: Any, language: Language, task: Task) -> RenderedPrompt:
-    """The prompt of `task` through the tokenizer's chat template, with thinking off and a constant date.
+def render_prompt(tokenizer: Any, language: Language, task: Task, chat: ChatSettings) -> RenderedPrompt:
+    """The prompt of `task` through the tokenizer's chat template, with a constant date.
 
     A text that the model continues is not put into the template.
     """
-    text = language.prompt_for(task)
+    prompt = RenderedPrompt(task, chat.message(language, task), system=chat.system)
     if task.prompt_format and task.prompt_format.stop is not None:
-        return RenderedPrompt(task, text, tuple(tokenizer(text).input_ids))
-    message = {"role": "user", "content": text}
+        return replace(prompt, token_ids=tuple(tokenizer(prompt.text).input_ids))
     token_ids = tokenizer.apply_chat_template(
-        [message], add_generation_prompt=True, enable_thinking=False, strftime_now=_DATE.strftime, return_dict=False
+        prompt.messages,
+        add_generation_prompt=True,
+        enable_thinking=chat.thinking,
+        strftime_now=_DATE.strftime,
+        return_dict=False,
     )
-    return RenderedPrompt(task, text, tuple(token_ids))
+    return replace(prompt, token_ids=tuple(token_ids))
 
 
 def render_prompts(
-    tokenizer: Any, language: Language, tasks: Iterable[Task], max_tokens: int
+    tokenizer: Any, language: Language, tasks: Iterable[Task], max_tokens: int, chat: ChatSettings
 ) -> tuple[list[RenderedPrompt], int]:
     """The prompts of at most `max_tokens` tokens, and the number of longer ones, which are left out.
 
     Raises UsageError if none is left.
     """
-    prompts = [render_prompt(tokenizer, language, task) for task in tasks]
+    prompts = [render_prompt(tokenizer, language, task, chat) for task in tasks]
     kept = [prompt for prompt in prompts if len(prompt.token_ids) <= max_tokens]
     if not kept:
         raise UsageError(

@@ -78,9 +78,8 @@ class EndpointSource:
                 text, stop=params.stop, max_tokens=params.max_completion_tokens, temperature=params.temperature
             )
         else:
-            message = {"role": "user", "content": text}
             reply = self._endpoint.chat(
-                [message], max_tokens=params.max_completion_tokens, temperature=params.temperature
+                request.prompt.messages, max_tokens=params.max_completion_tokens, temperature=params.temperature
             )
         return Rollout(
             task=task,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import shutil
@@ -16,6 +15,7 @@ from agnostics.train.policy import Policy
 from agnostics.train.state import TrainerState
 from agnostics.types.errors import AgnosticsError, UsageError
 from agnostics.util.distributed import is_lost_rank_error
+from agnostics.util.files import sha256
 from agnostics.util.text import first_line
 
 _NAME = re.compile(r"step-(\d+)")
@@ -112,7 +112,7 @@ def _publish(partial: Path, folder: Path, world_size: int) -> None:
 
 def _write_manifest(folder: Path, run: str, world_size: int) -> None:
     """Write the manifest: the run, the number of ranks, and the checksum of each file."""
-    digests = {str(path.relative_to(folder)): _digest(path) for path in folder.rglob("*") if path.is_file()}
+    digests = {str(path.relative_to(folder)): sha256(path) for path in folder.rglob("*") if path.is_file()}
     (folder / _MANIFEST).write_text(json.dumps({"run": run, "ranks": world_size, "files": digests}), encoding="utf-8")
 
 
@@ -139,13 +139,8 @@ def _check(folder: Path, run_folder: Path, world_size: int) -> None:
         )
     for name, digest in files.items():
         path = folder / name
-        if not path.is_file() or _digest(path) != digest:
+        if not path.is_file() or sha256(path) != digest:
             raise UsageError(f"{path}: checksum mismatch: modified since it was saved; {way_out}")
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _all(run_folder: Path) -> list[Path]:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from agnostics.algorithms.scoring import LossNormalization
+from agnostics.rollout.prompts import ChatSettings
 from agnostics.types.task import Frozen
 from agnostics.util.paths import data_folder
 from agnostics.util.settings import NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt, load_settings
@@ -126,8 +127,8 @@ class RunConfig(Frozen):
     language: str = "lua"
     """A language's name, or a YAML file."""
     model: str = "starter"
-    """A folder in Hugging Face's format, a training run (its last checkpoint), a name on the hub, or `starter`: a small
-    model pretrained on this machine."""
+    """A folder in Hugging Face's format, a GGUF file, a training run (its last checkpoint), a name on the hub, or
+    `starter`: a small model pretrained on this machine."""
     dataset: str = "starter"
     """A data set: an adapter's name, `adapter:source`, or a file."""
     reward: str = "accepted"
@@ -150,6 +151,7 @@ class RunConfig(Frozen):
     """Steps between checkpoints; the last step and an interrupted run leave one too."""
     keep_checkpoints: PositiveInt = 1
     """The number of most recent checkpoints that are kept; the best on held-out tasks is kept besides."""
+    chat: ChatSettings = ChatSettings()
     rollout: RolloutConfig = RolloutConfig()
     train: TrainConfig = TrainConfig()
     evaluation: EvaluationConfig = EvaluationConfig()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from agnostics.models.gguf import gguf_shape
 from agnostics.models.hub import RemoteModel, look_up
 from agnostics.models.loading import find_local_model, load_tokenizer
 from agnostics.models.shape import ModelShape, shape_of
@@ -65,9 +66,10 @@ class RunPlan:
 def plan(config: RunConfig, plugins: PluginManager, devices: int) -> RunPlan:
     """The plan of the run that `config` describes, on `devices` devices. Raises UsageError for unknown names."""
     check_names(config, plugins)
-    folder = _folder(config, plugins)
-    remote = look_up(config.model) if folder is None and config.model != "starter" else None
-    shape = shape_of(folder) if folder else remote.shape if remote else None
+    found = _model(config, plugins)
+    remote = look_up(config.model) if found is None and config.model != "starter" else None
+    folder = found if found and found.is_dir() else None
+    shape = _shape(found, remote)
     work, missing = None, list[UsageError]()
     try:
         work = _work(config, plugins, folder, *_tasks(config, plugins))
@@ -102,8 +104,14 @@ def _memory(
     return estimate_memory(shape, config, longest, reference=reference, stage=stage, devices=devices)
 
 
-def _folder(config: RunConfig, plugins: PluginManager) -> Path | None:
-    """The model's folder, None if the model is not on this machine yet."""
+def _shape(found: Path | None, remote: RemoteModel | None) -> ModelShape | None:
+    if found is None:
+        return remote.shape if remote else None
+    return shape_of(found) if found.is_dir() else gguf_shape(found)
+
+
+def _model(config: RunConfig, plugins: PluginManager) -> Path | None:
+    """The model's folder, or a GGUF file that is not converted yet; None if the model is not on this machine."""
     if config.model != "starter":
         return find_local_model(config.model)
     return cached_starter(plugins.language(config.language), plugins.dataset("starter")[0])
@@ -139,8 +147,8 @@ def _work(
     if folder:
         tokenizer, limit = load_tokenizer(folder), prompt_limit(config, folder)
         language = plugins.language(config.language)
-        prompts, left_out = render_prompts(tokenizer, language, train, limit)
-        tests = render_prompts(tokenizer, language, test, limit)[0] if test else []
+        prompts, left_out = render_prompts(tokenizer, language, train, limit, config.chat)
+        tests = render_prompts(tokenizer, language, test, limit, config.chat)[0] if test else []
         tasks, held_out = len(prompts), len(tests)
         longest = max(len(prompt.token_ids) for prompt in [*prompts, *tests])
     steps_per_epoch = math.ceil(tasks / rollout.prompts_per_step)

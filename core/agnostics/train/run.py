@@ -151,7 +151,7 @@ def _open_trainer(
     policy = resources.enter_context(Policy(inputs.folder, config.train, rollout.temperature, inputs.reference, group))
     loop = resources.enter_context(EngineLoop(engine, spans))
     source = EngineSource(loop, inputs.tokenizer)
-    rollout_verifier = RolloutVerifier(inputs.language, verifier, spans)
+    rollout_verifier = RolloutVerifier(inputs.language, verifier, spans, config.chat.thinking)
     schedule = RolloutSchedule(
         collector=RolloutCollector(source, rollout_verifier, group, interrupts),
         task_sampler=inputs.task_sampler,

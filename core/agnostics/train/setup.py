@@ -89,7 +89,7 @@ def prepare(
     folder = find_model(str(resumed)) if is_checkpoint else _model(config, plugins, say)
     tokenizer = load_tokenizer(folder)
     limit = prompt_limit(config, folder)
-    prompts, left_out = render_prompts(tokenizer, language, train, limit)
+    prompts, left_out = render_prompts(tokenizer, language, train, limit, config.chat)
     if left_out:
         say(f"{left_out} of {len(train)} tasks are left out: their prompts have more than {limit} tokens")
     task_sampler = TaskSampler(prompts, config.rollout.prompts_per_step, config.seed)
@@ -101,7 +101,7 @@ def prepare(
         reference=_model(config, plugins, say) if algorithm.kl_coef else None,
         tokenizer=tokenizer,
         task_sampler=task_sampler,
-        held_out=render_prompts(tokenizer, language, test, limit)[0] if test else [],
+        held_out=render_prompts(tokenizer, language, test, limit, config.chat)[0] if test else [],
         loggers=loggers,
         steps=config.steps or task_sampler.steps_per_epoch,
     )

@@ -1,15 +1,19 @@
-"""Atomic writes: a file appears under its name when it is complete, or not at all."""
+"""Files: atomic writes (a file appears under its name when it is complete, or not at all) and checksums."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 from agnostics.types.errors import AgnosticsError
+
+_PART = 1 << 22
+"""Bytes of a file that are read at once."""
 
 
 @contextmanager
@@ -34,3 +38,13 @@ def atomic_write_text(path: Path, text: str) -> None:
     """Write `text` to `path` in UTF-8; see `atomic_write` for what it raises."""
     with atomic_write(path) as file:
         file.write(text.encode())
+
+
+def sha256(path: Path, on_read: Callable[[int], None] = lambda _: None) -> str:
+    """The SHA-256 of a file, in hexadecimal. `on_read` gets the number of bytes of each part as it is read."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while part := file.read(_PART):
+            digest.update(part)
+            on_read(len(part))
+    return digest.hexdigest()

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
-from agnostics.cli.libraries import configure_libraries
+from agnostics.cli.libraries import configure_libraries, training_packages
 from agnostics.cli.output import console
 from agnostics.plugins.manager import PluginManager
-from agnostics.types.errors import MissingRequirement, UsageError
+from agnostics.types.errors import UsageError
 from agnostics.types.failed_program import FailedProgram, failed_program_of
 from agnostics.types.language import Language
 from agnostics.types.task import Task
@@ -48,10 +48,8 @@ class Source:
         """The failed programs among the model's completions of some training tasks."""
         tasks = self._training_tasks(plugins)
         configure_libraries()
-        try:
+        with training_packages():
             return self._attempts(language, tasks, plugins)
-        except ModuleNotFoundError as error:
-            raise MissingRequirement(f"{error.name} is not installed; run: pip install 'agnostics[train]'") from error
 
     def _training_tasks(self, plugins: PluginManager) -> list[Task]:
         adapter, source = plugins.dataset(str(self.dataset))
@@ -68,14 +66,14 @@ class Source:
         from agnostics.models.loading import context_length, load_tokenizer, stop_ids
         from agnostics.models.resolve import resolve_model
         from agnostics.rollout.collector import open_collector
-        from agnostics.rollout.prompts import render_prompts
+        from agnostics.rollout.prompts import ChatSettings, render_prompts
         from agnostics.verify import Verifier
 
         folder = resolve_model(str(self.sample), plugins, language.name, sandbox=self.sandbox, say=console.print)
         tokenizer = load_tokenizer(folder)
         context = context_length(folder)
         max_tokens = min(MAX_COMPLETION_TOKENS, context // 2)
-        prompts, _ = render_prompts(tokenizer, language, tasks, context - max_tokens)
+        prompts, _ = render_prompts(tokenizer, language, tasks, context - max_tokens, ChatSettings())
         longest = max(len(prompt.token_ids) for prompt in prompts)
         settings = EngineSettings(folder, stop_ids(folder, tokenizer), longest + max_tokens, MAX_NUM_SEQS)
         console.print(f"sampling {len(prompts) * SAMPLES} programs", markup=False)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 
+from agnostics.models.cache import models_folder, new_model
 from agnostics.models.starter.corpus import Corpus
 from agnostics.models.starter.settings import DEFAULTS, StarterSettings
 from agnostics.sandbox.modes import Backends
@@ -19,7 +19,6 @@ from agnostics.types.errors import AgnosticsError, UsageError
 from agnostics.types.language import Language
 from agnostics.types.task import Task
 from agnostics.util.locks import exclusive_lock
-from agnostics.util.paths import cache_folder
 
 VERSION = 3
 """The version of this procedure: a cached model of an earlier one is not used."""
@@ -60,7 +59,7 @@ def bootstrap(
             progress(
                 f"making a starter model for {language.name}: {settings.steps} steps on {len(corpus.families)} families"
             )
-            with _temporary(folder) as made:
+            with new_model(folder, {"starter": language.name, "seed": seed}) as made:
                 pretrain(corpus, settings, seed, made, progress)
                 held_out = _held_out(language, dataset, seed)
                 start = pass_at_1(made, language, held_out, CHECKED_SAMPLES, sandbox, backends)
@@ -75,19 +74,6 @@ def cached_starter(language: Language, dataset: Dataset, *, seed: int = 0) -> Pa
     """The folder of the starter model for `language` if it is cached, else None."""
     folder = _folder(language, list(dataset.tasks("train", seed=seed)), seed, DEFAULTS)
     return folder if folder.is_dir() else None
-
-
-@contextmanager
-def _temporary(folder: Path) -> Iterator[Path]:
-    """A path beside `folder` that is renamed to `folder` at the end; the rest of a killed process is removed first."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    temporary = folder.with_name(".unfinished")
-    shutil.rmtree(temporary, ignore_errors=True)
-    try:
-        yield temporary
-        temporary.rename(folder)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _check(start: float) -> None:
@@ -106,7 +92,7 @@ def _held_out(language: Language, dataset: Dataset, seed: int) -> list[Task]:
 def _folder(language: Language, tasks: Iterable[Task], seed: int, settings: StarterSettings) -> Path:
     """The folder of the model in the cache."""
     name = f"starter-{language.name}-{_digest(language, tasks, seed, settings)}"
-    return cache_folder() / "models" / name
+    return models_folder() / name
 
 
 def _digest(language: Language, tasks: Iterable[Task], seed: int, settings: StarterSettings) -> str:

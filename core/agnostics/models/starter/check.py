@@ -10,7 +10,7 @@ from agnostics.inference.provider import open_engine
 from agnostics.models.loading import load_tokenizer, stop_ids
 from agnostics.rollout.collector import open_collector
 from agnostics.rollout.pass_rate import pass_rate
-from agnostics.rollout.prompts import render_prompt
+from agnostics.rollout.prompts import ChatSettings, render_prompt
 from agnostics.sandbox.modes import Backends
 from agnostics.types.errors import AgnosticsError
 from agnostics.types.language import Language
@@ -34,7 +34,7 @@ def pass_at_1(
     Raises AgnosticsError if the sandbox verified none of them.
     """
     tokenizer = load_tokenizer(folder)
-    prompts = [render_prompt(tokenizer, language, task) for task in tasks]
+    prompts = [render_prompt(tokenizer, language, task, ChatSettings()) for task in tasks]
     max_length = max(len(prompt.token_ids) for prompt in prompts) + MAX_COMPLETION_TOKENS
     settings = EngineSettings(folder, stop_ids(folder, tokenizer), max_length=max_length, max_num_seqs=256)
     params = SamplingParams(TEMPERATURE, MAX_COMPLETION_TOKENS)
