@@ -111,6 +111,8 @@ def _model(config: RunConfig, run_plan: RunPlan) -> Iterator[Download]:
         return
     if config.model == "starter":
         yield Download("model", "the starter model, trained once on this machine in some minutes", 0)
+    elif Path(config.model).expanduser().exists():
+        yield Download("model", f"{config.model}, converted once into the user's cache", 0)
     else:
         size = run_plan.remote.size if run_plan.remote else None
         yield Download("model", f"{config.model} from the Hugging Face hub", size)
