@@ -22,7 +22,7 @@ def test_a_template_places_its_parts_and_leaves_braces_of_a_statement_alone() ->
 
 
 def test_a_template_without_the_statement_is_refused() -> None:
-    with pytest.raises(ValidationError, match="a template holds {statement}"):
+    with pytest.raises(ValidationError, match=r"a template holds \{statement\}"):
         ChatSettings(template="{prompt}")
 
 
