@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from agnostics.cli.libraries import configure_libraries, training_packages
-from agnostics.cli.output import console, json_option, print_json, print_table
+from agnostics.cli.output import console, json_option, print_json, print_table, reserve_stdout
 from agnostics.types.errors import UsageError
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def convert(model: str, output: Path | None, as_json: bool) -> None:
     if output and output.exists():
         raise UsageError(f"{output}: already there; name a new folder")
     configure_libraries()
-    with training_packages():
+    with training_packages(), reserve_stdout():
         from agnostics.models.loading import find_model
 
         folder = find_model(model, console.print)

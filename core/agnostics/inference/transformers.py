@@ -12,6 +12,9 @@ from agnostics.types.rollout import FinishReason
 if TYPE_CHECKING:
     import torch
 
+_BLOCK = 512
+"""Tokens of the vocabulary whose probabilities are summed before the others' in sampling."""
+
 
 class TransformersEngine:
     """A transformers model that samples `max_num_seqs` completions side by side, then the next."""
@@ -157,12 +160,9 @@ class _Batch:
         import torch
 
         with torch.no_grad():
-            logprobs = self._next_logprobs()
-            # Inverse transform sampling with the row's own uniform draw: rows do not influence each other.
-            cumulative = logprobs.double().exp().cumsum(-1)
-            drawn = self._draws[self._rows, len(self._versions)].unsqueeze(-1) * cumulative[:, -1:]
-            chosen = torch.searchsorted(cumulative, drawn, right=True).clamp(max=logprobs.shape[-1] - 1)
-        values = logprobs.gather(-1, chosen).squeeze(-1).tolist()
+            draws = self._draws[self._rows, len(self._versions)]
+            chosen, logprobs = _sample_tokens(self._next_logits(), draws, self._params.temperature)
+        values = logprobs.squeeze(-1).tolist()
         tokens: list[int] = chosen.squeeze(-1).tolist()
         for row, token, value in zip(self._rows, tokens, values, strict=True):
             self._tokens[row].append(token)
@@ -171,19 +171,19 @@ class _Batch:
         self._sequence = torch.cat([self._sequence, chosen], dim=-1)
         self._attention = torch.cat([self._attention, self._attention.new_ones(len(self._rows), 1)], dim=-1)
 
-    def _next_logprobs(self) -> torch.Tensor:
-        """Log-probabilities of the next token at the sampling temperature: (rows, vocabulary) float32.
+    def _next_logits(self) -> torch.Tensor:
+        """The logits of the next token: (rows, vocabulary).
 
         A prompt that several rows share is prefilled once.
         """
         if self._versions:
             return self._forward(self._input, self._attention)
-        logprobs = self._forward(self._input[self._first_rows], self._attention[self._first_rows])
+        logits = self._forward(self._input[self._first_rows], self._attention[self._first_rows])
         self._cache.batch_select_indices(self._prompt_index)
-        return logprobs[self._prompt_index]
+        return logits[self._prompt_index]
 
     def _forward(self, tokens: torch.Tensor, attention: torch.Tensor) -> torch.Tensor:
-        """Log-probabilities of the token after the last of each row; keys and values of `tokens` go into the cache."""
+        """The logits of the token after the last of each row; keys and values of `tokens` go into the cache."""
         positions = (attention.cumsum(-1) - 1).clamp(min=0)[:, -tokens.shape[1] :]
         output = self._model(
             input_ids=tokens,
@@ -194,8 +194,8 @@ class _Batch:
             logits_to_keep=1,
         )
         self._cache = output.past_key_values
-        logprobs: torch.Tensor = (output.logits[:, -1].float() / self._params.temperature).log_softmax(-1)
-        return logprobs
+        logits: torch.Tensor = output.logits[:, -1]
+        return logits
 
     def _keep(self, places: list[int]) -> None:
         """Drop the finished rows, so that nothing is computed for them."""
@@ -209,6 +209,29 @@ class _Batch:
         self._attention = self._attention[index]
         if places:
             self._cache.batch_select_indices(index)
+
+
+def _sample_tokens(logits: torch.Tensor, draws: torch.Tensor, temperature: float) -> tuple[torch.Tensor, torch.Tensor]:
+    """Tokens and their log-probabilities from `logits` (R, V), by a uniform draw for each row (R,): (R, 1) each.
+
+    Inverse transform sampling: rows do not influence each other. The cumulative sum is taken over blocks of the
+    vocabulary, and then within the block that is drawn, so that a large vocabulary is passed over three times only.
+    """
+    import torch
+    from torch.nn.functional import pad
+
+    scaled = logits.float() / temperature
+    largest = scaled.amax(-1, keepdim=True)
+    weights = pad((scaled - largest).exp_(), (0, -logits.shape[-1] % _BLOCK)).unflatten(-1, (-1, _BLOCK))
+    ends = weights.sum(-1, dtype=torch.float64).cumsum(-1)
+    total = ends[:, -1:]
+    targets = draws.unsqueeze(-1) * total
+    block = torch.searchsorted(ends, targets, right=True).clamp(max=ends.shape[-1] - 1)
+    inside = weights.gather(1, block.unsqueeze(-1).expand(-1, 1, _BLOCK)).squeeze(1).double().cumsum(-1)
+    rest = targets - (ends.gather(-1, block) - inside[:, -1:])
+    place = torch.searchsorted(inside, rest, right=True).clamp(max=_BLOCK - 1)
+    tokens = (block * _BLOCK + place).clamp(max=logits.shape[-1] - 1)
+    return tokens, scaled.gather(-1, tokens) - largest - total.log().float()
 
 
 def _uniforms(seed: int, count: int) -> torch.Tensor:

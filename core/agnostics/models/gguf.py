@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from warnings import catch_warnings
 
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
@@ -58,15 +59,14 @@ def convert(file: Path, say: Callable[[str], None] = lambda _: None) -> Path:
     with exclusive_lock("models"), _progress() as progress:
         task = progress.add_task("checksum", total=file.stat().st_size)
         digest = sha256(file, lambda size: progress.advance(task, size))
-        folder = models_folder() / f"{file.stem.lower()}-{digest[:12]}"
         origin = {"gguf": _stamp(file), "sha256": digest}
-        known_model = next((model for model in cached_models() if model.folder == folder), None)
-        if known_model:  # the file has moved, or it was touched
-            write_origin(folder, {**known_model.origin, **origin})
-        else:
-            say(f"converting {file.name} into {folder}")
-            with new_model(folder, origin) as temporary:
-                _convert(file, temporary)
+        if same := next((model for model in cached_models() if model.origin.get("sha256") == digest), None):
+            write_origin(same.folder, {**same.origin, **origin})  # the file has moved, or it was touched
+            return same.folder
+        folder = models_folder() / f"{file.stem.lower()}-{digest[:12]}"
+        say(f"converting {file.name} into {folder}")
+        with new_model(folder, origin) as temporary:
+            _convert(file, temporary)
     return folder
 
 
@@ -166,7 +166,8 @@ def _loading_bar() -> Iterator[None]:
     from transformers import logging
 
     was_enabled = logging.is_progress_bar_enabled()
-    logging.enable_progress_bar()
+    with catch_warnings(action="ignore"):  # of the hub's own bars, which stay off
+        logging.enable_progress_bar()
     try:
         yield
     finally:
