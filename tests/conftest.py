@@ -33,8 +33,8 @@ def pytest_configure() -> None:
 
 
 LONG = (
-    *("test_run_command", "test_processes", "test_packs", "test_ranks", "test_train_policy", "test_reference_programs"),
-    *("test_launch", "test_run_algorithms", "test_cluster", "test_wheels", "test_tutorial", "test_advise"),
+    *("test_launch", "test_run_command", "test_ranks", "test_processes", "test_packs", "test_train_policy"),
+    *("test_reference_programs", "test_run_algorithms", "test_cluster", "test_wheels", "test_tutorial", "test_advise"),
     *("test_bench_train", "test_streams", "test_memory", "test_run_overlap", "test_docker_images", "test_files"),
 )
 """Files that take minutes, the longest first."""

@@ -81,6 +81,7 @@ def _served(model: Path, log: Path) -> Iterator[str]:
     command = [
         *(sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model", str(model), "--dtype", "float32"),
         *("--served-model-name", "starter", "--host", "127.0.0.1", "--port", str(port), "--enforce-eager"),
+        *("--distributed-executor-backend", "uni"),
         *("--max-num-seqs", "4", "--api-key", KEY),
     ]
     environment = {**os.environ, **quiet, "OMP_WAIT_POLICY": "PASSIVE", "HF_HUB_OFFLINE": "1"}
