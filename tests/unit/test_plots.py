@@ -51,9 +51,8 @@ def _fill(store: Store, run: str, record: Make, steps: int) -> None:
             if step:
                 recorder.step(step, {"reward_mean": -0.5 * step, "tokens_mean": 10.0 + step})
             if step % 3 == 0:
-                phase = "eval_during" if step else "eval_before"
                 for task, verdict in (("a", ACCEPTED), ("a", WRONG), ("b", ACCEPTED), ("b", OURS)):
-                    recorder.completion(record(verdict, step=step, phase=phase, task=task))
+                    recorder.completion(record(verdict, step=step, phase="eval_during", task=task))
 
 
 def test_curves_are_the_stored_metrics(store: Store, lua: Language, record: Make, connection: Connection) -> None:
@@ -68,6 +67,21 @@ def test_curves_are_the_stored_metrics(store: Store, lua: Language, record: Make
     assert curves.verdict_fractions[ACCEPTED] == {step: step / (step + 2) for step in range(1, 5)}
     low, high = bootstrap_interval([0.5, 1.0], seed=5)
     assert curves.held_out == dict.fromkeys((0, 3), RateEstimate(0.75, low, high, 2))
+
+
+def test_the_held_out_curve_is_of_one_split(store: Store, lua: Language, record: Make, connection: Connection) -> None:
+    """Of the validation tasks where there are any, else of the tasks before and after training."""
+    validated, other = _start(store, lua), _start(store, lua)
+    for run, phases in (
+        (validated, ("eval_before", "eval_during", "eval_after")),
+        (other, ("eval_before", "eval_after")),
+    ):
+        with store.recorder(run) as recorder:
+            recorder.completion(record(WRONG, step=1))
+            for step, phase in enumerate(phases):
+                recorder.completion(record(ACCEPTED, step=step, phase=phase, task=phase, family="f"))
+    assert list(run_curves(connection, validated).held_out) == [1]
+    assert list(run_curves(connection, other).held_out) == [0, 1]
 
 
 def test_smoothing_keeps_steps_and_takes_the_mean_around_each() -> None:

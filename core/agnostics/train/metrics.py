@@ -60,8 +60,8 @@ METRICS = {
     "step_s": "seconds that the step took",
     "PHASE_completions": "completions of held-out tasks",
     "PHASE_pass_at_1": "held-out pass@1: mean over tasks of the share of accepted programs",
-    "PHASE_pass_at_1_low": "held-out pass@1: lower end of its 95 % interval, by resampling tasks",
-    "PHASE_pass_at_1_high": "held-out pass@1: upper end of its 95 % interval, by resampling tasks",
+    "PHASE_pass_at_1_low": "held-out pass@1: lower end of its 95 % interval, by resampling families",
+    "PHASE_pass_at_1_high": "held-out pass@1: upper end of its 95 % interval, by resampling families",
 }
 """Descriptions of all metrics by name; VERDICT stands for any verdict and PHASE for any evaluation."""
 
