@@ -21,6 +21,7 @@ from agnostics_datasets.mbpp_x import MbppX
 from agnostics_datasets.mceval import McEval
 from agnostics_datasets.multipl_e import MultiplE
 from agnostics_datasets.starter import Starter
+from agnostics_datasets.starter_families import StarterFamilies
 from agnostics_datasets.taco import Taco
 
 AGN_CONTRACT = 2
@@ -46,6 +47,7 @@ def agn_datasets() -> list[Dataset]:
         McEval(),
         MultiplE(),
         Starter(),
+        StarterFamilies(),
         Taco(),
     ]
 
