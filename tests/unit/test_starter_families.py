@@ -13,7 +13,8 @@ from agnostics.plugins.manager import load_plugins
 from agnostics.types.errors import UsageError
 from agnostics.types.task import Task
 from agnostics_datasets.starter import FAMILIES as STARTER
-from agnostics_datasets.starter_families import FAMILIES, StarterFamilies
+from agnostics_datasets.starter_families import StarterFamilies
+from agnostics_datasets.starter_families.families import FAMILIES
 from agnostics_datasets.starter_families.splits import SPLITS, TEST, VALIDATION
 
 PAIRS = list(combinations(SPLITS, 2))
