@@ -17,6 +17,7 @@ from agnostics_datasets.jsonl import JsonLines
 from agnostics_datasets.kattis import Kattis
 from agnostics_datasets.live_code_bench import LiveCodeBench
 from agnostics_datasets.mbpp import Mbpp
+from agnostics_datasets.mbpp_stdio import MbppStdio
 from agnostics_datasets.mbpp_x import MbppX
 from agnostics_datasets.mceval import McEval
 from agnostics_datasets.multipl_e import MultiplE
@@ -43,6 +44,7 @@ def agn_datasets() -> list[Dataset]:
         Kattis(),
         LiveCodeBench(),
         Mbpp(),
+        MbppStdio(),
         MbppX(),
         McEval(),
         MultiplE(),
