@@ -17,6 +17,7 @@ from agnostics.types.errors import AgnosticsError, UsageError
 from agnostics.types.language import Language
 from agnostics.types.verification import Verdict
 from agnostics.util.statistics import bootstrap_interval
+from agnostics.web.queries import runs as web_runs
 from sqlalchemy import Connection
 
 ACCEPTED, WRONG, OURS = Verdict.ACCEPTED, Verdict.WRONG_ANSWER, Verdict.SANDBOX_ERROR
@@ -80,8 +81,11 @@ def test_the_held_out_curve_is_of_one_split(store: Store, lua: Language, record:
             recorder.completion(record(WRONG, step=1))
             for step, phase in enumerate(phases):
                 recorder.completion(record(ACCEPTED, step=step, phase=phase, task=phase, family="f"))
+                recorder.step(step, {f"{phase}_pass_at_1": 1.0})
     assert list(run_curves(connection, validated).held_out) == [1]
     assert list(run_curves(connection, other).held_out) == [0, 1]
+    assert [one.phase for one in web_runs.curves(connection, validated).held_out] == ["eval_during"]
+    assert [one.phase for one in web_runs.curves(connection, other).held_out] == ["eval_before", "eval_after"]
 
 
 def test_smoothing_keeps_steps_and_takes_the_mean_around_each() -> None:
