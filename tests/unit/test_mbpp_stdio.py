@@ -33,7 +33,7 @@ def test_a_problem_becomes_a_statement_with_formats_and_tests(tmp_path: Path) ->
     )
     (task,) = _tasks(tmp_path, record)
     assert (task.id, task.compare.mode) == ("mbpp-stdio/700", "floats")
-    assert [(test.input, test.output) for test in task.tests] == [("2\n1 2\na b\n", "1.5\n"), ("0\n\nc\n", "0\n")]
+    assert [(test.input, test.output) for test in task.tests] == [("2\n1 2\na b\n", "1.5\n"), ("0\n\nc\n", "0.0\n")]
     assert task.statement == (
         "# Problem\n\nWrite a program to find the mean.\n\n# Input\n\n"
         "- numbers: a line with the number of integers, then a line with the integers, separated by spaces\n"
@@ -49,6 +49,8 @@ def test_a_problem_becomes_a_statement_with_formats_and_tests(tmp_path: Path) ->
         ([5, -1], "5\n", "5\n", "tokens"),
         ([True, False], "true\n", "true\n", "tokens"),
         ([2.5, 1], "2.5\n", "2.5\n", "floats"),
+        ([1, 2.5], "1\n", "1.0\n", "floats"),
+        ([[1, 2], [2.5]], "2\n1 2\n", "1.0 2.0\n", "floats"),
         (["ab", "c"], "ab\n", "ab\n", "tokens"),
         (["a  b", "c"], "a  b\n", "a  b\n", "lines"),
         (["", "c"], "\n", "\n", "lines"),

@@ -77,7 +77,12 @@ class Shape:
         return Comparison(mode="lines" if self.scalar == "text" or self.depth == 2 else "tokens")
 
     def written(self, value: Any, *, sized: bool) -> str:
-        """The lines of `value`; with the number of its elements before them if `sized`, as in an input."""
+        """The lines of `value`; with the number of its elements before them if `sized`, as in an input.
+
+        Without it, as in an output, all numbers have decimals, so that they are compared with a tolerance.
+        """
+        if self.scalar == "number" and not sized:
+            value = _with_decimals(value)
         if self.depth == 0:
             return f"{_word(value)}\n"
         size = f"{len(value)}\n" if sized else ""
@@ -132,6 +137,10 @@ def _joined(one: Shape, other: Shape) -> Shape:
 
 def _spelling(scalar: Scalar | None) -> str:
     return " (true or false)" if scalar == "truth value" else ""
+
+
+def _with_decimals(value: Any) -> Any:
+    return [_with_decimals(one) for one in value] if isinstance(value, (list, tuple)) else float(value)
 
 
 def _line(values: Sequence[Any]) -> str:
