@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
+from agnostics.evaluate.report import training_gain
 from agnostics.rollout.pass_rate import pass_rate
 from agnostics.store import CompletionRecord, Store
 from agnostics.store.database import reading
@@ -91,6 +92,15 @@ def test_intervals_are_resampled_by_family_as_the_trainer_does(
     assert rate is not None
     assert stored.interval == rate.interval == (0.0, 1.0)
     assert bootstrap_interval([1.0] * 3 + [0.0] * 3, seed=5) != (0.0, 1.0)
+
+
+def test_the_gain_of_a_training_run_is_paired_by_task(runs: Runs) -> None:
+    ids, connection = runs
+    gain = training_gain(connection, ids[1])
+    assert gain is not None
+    assert (gain.mean, gain.tasks) == (((0.5 - 0.25) + (1.0 - 0.5)) / 2, 2)
+    assert (gain.low, gain.high) == (0.25, 0.5)
+    assert training_gain(connection, ids[0]) is None
 
 
 def test_the_curve_and_the_verdicts_count_every_program(runs: Runs) -> None:

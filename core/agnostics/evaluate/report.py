@@ -28,6 +28,7 @@ from agnostics.store.queries.evaluations import (
     task_outcomes,
 )
 from agnostics.store.queries.runs import RunSummary, run_summary, verdicts
+from agnostics.store.queries.tasks import sample_counts
 from agnostics.types.errors import UsageError
 from agnostics.util.statistics import (
     are_resampled_alone,
@@ -127,6 +128,16 @@ def compare_evaluations(evaluation: EvaluationReport, baseline: EvaluationReport
         baseline.families,
         baseline.run.seed,
     )
+
+
+def training_gain(connection: Connection, run: str) -> PairedDifference | None:
+    """pass@1 of the training run `run` after training less that before, on its held-out tasks; None without both."""
+    before, after = (sample_counts(connection, run, [phase]) for phase in ("eval_before", "eval_after"))
+    if not before.keys() & after.keys():
+        return None
+    rates = [{task: one.accepted / one.programs for task, one in tasks.items()} for tasks in (after, before)]
+    families = {task: one.family for task, one in before.items()}
+    return paired_difference((run, rates[0]), (run, rates[1]), families, run_summary(connection, run).seed)
 
 
 def paired_difference(
