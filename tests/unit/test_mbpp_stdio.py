@@ -77,6 +77,7 @@ def test_values_are_written_as_their_formats_say(values: list[Any], read: str, p
         [None],
         [1j],
         [float("inf")],
+        [1 << 63],
         [1, "a"],
         [1, True],
         [[1, "a"]],

@@ -37,16 +37,16 @@ class MbppStdio(Records[MbppFunction]):
 
     Each assert becomes a test: its arguments are written as lines, the result as it is to be printed, and the statement
     describes both formats; the first test is a sample in it. No model has a part in this. Left out are problems whose
-    values are not integers, numbers, truth values, texts, lists of these or lists of rows (that is sets, mappings, None
-    and mixed lists), those with texts of several lines, those with the same result in all tests, and `REPEATED`. The
-    splits are MBPP's by id: 11 to 510 are "test", 511 to 600 "validation", the others "train". CC-BY-4.0.
+    values are not integers of 64 bits, numbers, truth values, texts, lists of these or lists of rows (that is sets,
+    mappings, None and mixed lists), those with texts of several lines, those with the same result in all tests, and
+    `REPEATED`. The splits are MBPP's by id: 11 to 510 are "test", 511 to 600 "validation", the others "train".
     """
 
     name: ClassVar[str] = "mbpp-stdio"
     description: ClassVar[str] = "MBPP with standard input and output, converted from its asserts by rule."
     license: ClassVar[str] = "CC-BY-4.0"
     splits: ClassVar[tuple[str, ...]] = ("train", "validation", "test")
-    size: ClassVar[str] = "797 of MBPP's 974 problems: 298 for training, 76 for validation, 423 for tests"
+    size: ClassVar[str] = "795 of MBPP's 974 problems: 298 for training, 75 for validation, 422 for tests"
     fields: ClassVar[Mapping[str, str]] = {
         "task_id": "id, and the split",
         "text or prompt": "statement",

@@ -28,6 +28,10 @@ _MANY: dict[Scalar | None, str] = {
     "truth value": "truth values",
 }
 _SCALARS: dict[type, Scalar] = {bool: "truth value", int: "integer", float: "number"}
+_WIDER: dict[frozenset[Scalar | None], Scalar] = {
+    frozenset({"integer", "number"}): "number",
+    frozenset({"word", "text"}): "text",
+}
 
 
 class Unsupported(Exception):
@@ -114,6 +118,8 @@ def _scalar(value: Any) -> Scalar:
         raise Unsupported(f"a value of type {type(value).__name__}")
     if isinstance(value, float) and abs(value) == float("inf"):
         raise Unsupported("an infinite number")
+    if isinstance(value, int) and abs(value) >= 1 << 63:
+        raise Unsupported("an integer of more than 64 bits, which few languages have")
     return _SCALARS[type(value)]
 
 
@@ -129,9 +135,8 @@ def _joined(one: Shape, other: Shape) -> Shape:
         raise Unsupported("values of several depths")
     if len(scalars) == 1:
         return one
-    for pair, both in ((("integer", "number"), "number"), (("word", "text"), "text")):
-        if scalars == {*pair}:
-            return Shape(both, one.depth)  # type: ignore[arg-type]
+    if both := _WIDER.get(frozenset(scalars)):
+        return Shape(both, one.depth)
     raise Unsupported(f"values of the types {' and '.join(sorted(scalars))}")
 
 
