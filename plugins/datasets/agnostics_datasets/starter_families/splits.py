@@ -18,6 +18,7 @@ TEST = frozenset(
     (
         *("distance", "larger", "smaller", "clamp", "compare"),  # comparisons
         *("pair_distance", "pair_larger", "pair_closest", "pair_both_above"),
+        *("remainder", "quotient", "divisible", "next_multiple", "coins", "pair_divisible", "pair_share"),  # division
         *("digit_sum", "reverse_digits", "digit_product", "largest_digit", "digits_above"),  # digits
         *("mirrored_sum", "palindrome", "mirrored_words"),  # reversed texts
         *("later", "minutes"),  # times
