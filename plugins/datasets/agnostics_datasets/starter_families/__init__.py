@@ -15,7 +15,7 @@ from agnostics_datasets.starter_families.splits import SPLITS, split_of_family, 
 class StarterFamilies(Dataset):
     """Generated tasks of many families, each family in one split only.
 
-    The families of `starter` and as many others again. No family, statement, value of a parameter or input of a test is
+    The families of `starter` and 93 others. No family, statement, value of a parameter or input of a test is
     in two splits, whatever the seed. The seed decides the order of the tasks and the inputs of their tests, half of
     which are long or large. Every block of tasks as long as the number of families holds one task of each family, until
     a family is exhausted.
