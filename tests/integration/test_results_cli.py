@@ -84,6 +84,7 @@ def test_tables_for_people_hold_the_same_and_hostile_text_does_nothing(agn: Agn,
     shown = agn("results", "show", run[:-1], "--store", url)
     assert shown.returncode == 0
     assert "pass@1 after training: 0.333" in shown.stdout
+    assert "after less before, by task: +0.000 (95 %: +0.000 to +0.000), p = 1 on 1 tasks" in shown.stdout
     asked = agn("results", "query", "select program from verifications", "--store", url).stdout
     assert "\x1b" not in asked
     assert "red[bold]" in asked

@@ -103,6 +103,6 @@ def test_every_metric_has_a_description_by_the_name_that_loggers_get() -> None:
     logger.evaluation_finished(0, "eval_before", {"completions": 4, "pass_at_1": 0.5}, None)
     logger.evaluation_finished(1, "eval_during", {"pass_at_1_low": 0.4, "pass_at_1_high": 0.6}, None)
     assert [name for name in logger.names if not describe_metric(name)] == []
-    assert {"train/pass_rate", "eval/pass_at_1", "eval/pass_at_1_low"} <= logger.names
+    assert {"train/pass_rate", "eval/pass_at_1", "validation/pass_at_1_low"} <= logger.names
     assert describe_metric("train/verdict_accepted") == METRICS["verdict_VERDICT"]
     assert describe_metric("train/something_else") == describe_metric("eval/something_else") == ""

@@ -136,7 +136,7 @@ def _metrics(home: Any, run: str) -> Metrics:
 
 
 def _group(prefix: re.Match[str]) -> str:
-    return "eval/" if prefix[0] else "train/"
+    return {"": "train/", "eval_during_": "validation/"}.get(prefix[0], "eval/")
 
 
 KILLS = 10
@@ -182,7 +182,11 @@ def test_a_run_killed_ten_times_at_random_ends_as_one_that_was_not(starter_model
     assert _rewards(home, run) == _rewards(home, whole)
     assert _losses(home, run) == _losses(home, whole)
     measured = "select distinct step from verification where run_id = ? and phase = 'eval_during' order by step"
-    assert home.query(measured, run) == [(4,), (8,)]
+    assert home.query(measured, run) == [(0,), (4,), (8,), (10,)]
+    both = "select distinct task from verifications where run = ? and phase {} 'eval_during'"
+    validated, others = ({task for (task,) in home.query(both.format(sign), run)} for sign in ("=", "<>"))
+    assert validated
+    assert validated.isdisjoint(others)
 
 
 @pytest.mark.slow
@@ -199,8 +203,8 @@ def test_the_best_checkpoint_is_kept_beside_the_last(starter_model: Path, home: 
     run = home.run(*words, settings=settings)["run"]
     rates = dict(
         home.query(
-            "select step, value from step_metric where run_id = ? and name in (?, ?)",
-            *(run, "eval_during_pass_at_1", "eval_after_pass_at_1"),
+            "select step, value from step_metric where run_id = ? and name = 'eval_during_pass_at_1' and step > 0",
+            run,
         )
     )
     assert list(rates) == [1, 2, 3, 4]
@@ -293,7 +297,9 @@ def test_a_run_does_what_its_plan_says_and_writes_every_setting_down(
     plan = home.run(*words, "--dry-run", settings=settings)
     assert list(tmp_path.iterdir()) == []
     summary = home.run(*words, settings=settings)
-    assert plan["work"]["programs"] == summary["completions"] == 2 * 8 + 3 * 8
+    validation = plan["work"]["validation"]
+    assert validation == 4
+    assert plan["work"]["programs"] == summary["completions"] == 2 * 8 + 2 * 8 + 3 * 2 * validation
     written = tomllib.loads((tmp_path / "runs" / summary["run"] / "config.toml").read_text())
     assert written["model"] == str(starter_model)
     assert written["train"]["clip_low"] == 0.2

@@ -116,6 +116,20 @@ def test_two_evaluations_differ_task_by_task_where_they_share_tasks(database: st
         compare_evaluations(stranger, first)
 
 
+def test_single_trials_of_tasks_that_share_families_are_resampled_by_family(
+    database: str, lua: Language, record: Make
+) -> None:
+    verdicts = {"a": ACCEPTED, "b": ACCEPTED, "c": ACCEPTED, "d": WRONG, "e": WRONG, "f": WRONG}
+    records = [
+        _record(record, verdict, task, 0, "", family="sum" if verdict is ACCEPTED else "sort")
+        for task, verdict in verdicts.items()
+    ]
+    found = _evaluation(database, lua, records, (1,), vote=True)
+    assert (found.pass_at_1.low, found.pass_at_1.high) == (0.0, 1.0)
+    assert (found.rates["majority@1"].low, found.rates["majority@1"].high) == (0.0, 1.0)
+    assert wilson_interval(3, 6) != (0.0, 1.0)
+
+
 def test_more_programs_than_there_are_is_one_clear_line(tmp_path: Any, lua: Language, record: Make) -> None:
     url = str(tmp_path / "results.db")
     with pytest.raises(UsageError, match="pass@2 needs 2 verified programs for a task, and no task has as many"):

@@ -17,6 +17,7 @@ from agnostics.types.errors import AgnosticsError, UsageError
 from agnostics.types.language import Language
 from agnostics.types.verification import Verdict
 from agnostics.util.statistics import bootstrap_interval
+from agnostics.web.queries import runs as web_runs
 from sqlalchemy import Connection
 
 ACCEPTED, WRONG, OURS = Verdict.ACCEPTED, Verdict.WRONG_ANSWER, Verdict.SANDBOX_ERROR
@@ -51,9 +52,8 @@ def _fill(store: Store, run: str, record: Make, steps: int) -> None:
             if step:
                 recorder.step(step, {"reward_mean": -0.5 * step, "tokens_mean": 10.0 + step})
             if step % 3 == 0:
-                phase = "eval_during" if step else "eval_before"
                 for task, verdict in (("a", ACCEPTED), ("a", WRONG), ("b", ACCEPTED), ("b", OURS)):
-                    recorder.completion(record(verdict, step=step, phase=phase, task=task))
+                    recorder.completion(record(verdict, step=step, phase="eval_during", task=task))
 
 
 def test_curves_are_the_stored_metrics(store: Store, lua: Language, record: Make, connection: Connection) -> None:
@@ -68,6 +68,24 @@ def test_curves_are_the_stored_metrics(store: Store, lua: Language, record: Make
     assert curves.verdict_fractions[ACCEPTED] == {step: step / (step + 2) for step in range(1, 5)}
     low, high = bootstrap_interval([0.5, 1.0], seed=5)
     assert curves.held_out == dict.fromkeys((0, 3), RateEstimate(0.75, low, high, 2))
+
+
+def test_the_held_out_curve_is_of_one_split(store: Store, lua: Language, record: Make, connection: Connection) -> None:
+    """Of the validation tasks where there are any, else of the tasks before and after training."""
+    validated, other = _start(store, lua), _start(store, lua)
+    for run, phases in (
+        (validated, ("eval_before", "eval_during", "eval_after")),
+        (other, ("eval_before", "eval_after")),
+    ):
+        with store.recorder(run) as recorder:
+            recorder.completion(record(WRONG, step=1))
+            for step, phase in enumerate(phases):
+                recorder.completion(record(ACCEPTED, step=step, phase=phase, task=phase, family="f"))
+                recorder.step(step, {f"{phase}_pass_at_1": 1.0})
+    assert list(run_curves(connection, validated).held_out) == [1]
+    assert list(run_curves(connection, other).held_out) == [0, 1]
+    assert [one.phase for one in web_runs.curves(connection, validated).held_out] == ["eval_during"]
+    assert [one.phase for one in web_runs.curves(connection, other).held_out] == ["eval_before", "eval_after"]
 
 
 def test_smoothing_keeps_steps_and_takes_the_mean_around_each() -> None:

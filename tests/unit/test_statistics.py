@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import random
+from statistics import fmean
 
 import pytest
 from agnostics.util.statistics import bootstrap_interval, pass_at_k, sign_flip_p_value, wilson_interval
@@ -61,6 +63,48 @@ def test_the_bootstrap_interval_lies_within_the_rates_and_is_deterministic(rates
 def test_an_interval_without_tasks_is_an_error() -> None:
     with pytest.raises(ValueError, match="at least one task"):
         bootstrap_interval([])
+
+
+FAMILIES, TASKS, SAMPLES = 30, 4, 4
+
+
+def _covers(rng: random.Random, *, by_family: bool) -> bool:
+    """Whether the interval of a simulated evaluation holds the true pass@1, 0.3: each family has a rate of its own."""
+    rates, families = list[float](), list[str]()
+    for family in range(FAMILIES):
+        p = rng.betavariate(0.6, 1.4)  # mean 0.3: many families fail always, some hardly ever
+        rates += [fmean(rng.random() < p for _ in range(SAMPLES)) for _ in range(TASKS)]
+        families += [str(family)] * TASKS
+    low, high = bootstrap_interval(rates, families if by_family else None, seed=rng.getrandbits(32), resamples=200)
+    return low <= 0.3 <= high
+
+
+def test_a_95_percent_interval_by_family_holds_the_true_rate_and_one_by_task_is_too_narrow() -> None:
+    rng = random.Random(0)
+    by_family, by_task = (fmean(_covers(rng, by_family=held) for _ in range(400)) for held in (True, False))
+    assert 0.90 <= by_family <= 0.98
+    assert by_task < 0.80
+
+
+def test_families_of_one_task_each_and_a_single_family_are_resampled_by_task() -> None:
+    rates = [0.0, 0.25, 1.0, 0.5]
+    by_task = bootstrap_interval(rates)
+    assert bootstrap_interval(rates, ["a", "b", "c", "d"]) == by_task
+    assert bootstrap_interval(rates, ["a"] * 4) == by_task
+    assert bootstrap_interval(rates, [None] * 4) == by_task
+
+
+def test_the_interval_weighs_every_task_equally_however_large_its_family() -> None:
+    rates, families = [1.0] * 30 + [0.0], ["large"] * 30 + [None]
+    low, high = bootstrap_interval(rates, families)
+    assert (low, high) == (0.0, 1.0)  # each of the two may be all that is drawn
+    assert bootstrap_interval([1.0, 1.0, 0.0, 0.0] * 20, ["a", "b", "c", "d"] * 20) == pytest.approx((0.0, 1.0))
+
+
+def test_the_sign_flip_test_gives_a_family_one_sign() -> None:
+    assert sign_flip_p_value([1.0] * 6, ["a", "a", "b", "b", "c", "c"]) == 2 / 8
+    assert sign_flip_p_value([1.0] * 3, ["a", "a", "a"]) == 2 / 8
+    assert sign_flip_p_value([1.0, 1.0, 1.0], [None, None, "c"]) == 2 / 8
 
 
 def test_the_sign_flip_test_counts_every_way_to_set_the_signs() -> None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
+from agnostics.evaluate.report import training_gain
+from agnostics.rollout.pass_rate import pass_rate
 from agnostics.store import CompletionRecord, Store
 from agnostics.store.database import reading
 from agnostics.store.queries import runs as queries
 from agnostics.types.errors import UsageError
 from agnostics.types.language import Language
+from agnostics.types.rollout import Rollout
 from agnostics.types.verification import Verdict
 from agnostics.util.statistics import bootstrap_interval
 from sqlalchemy import Connection, text
@@ -68,6 +71,36 @@ def test_intervals_are_those_that_the_trainer_reports(runs: Runs) -> None:
     before, after = queries.scores(connection, run, 5)
     assert before.interval == bootstrap_interval([0.25, 0.5], seed=5)
     assert (after.pass_at_1, after.tasks) == (0.75, 2)
+
+
+def test_intervals_are_resampled_by_family_as_the_trainer_does(
+    database: str, lua: Language, record: Callable[..., CompletionRecord]
+) -> None:
+    tasks = {name: ("sum", ACCEPTED) if name in "abc" else ("sort", WRONG) for name in "abcdef"}
+    records = [
+        record(verdict, step=0, phase="eval_before", task=name, family=of) for name, (of, verdict) in tasks.items()
+    ]
+    groups = [[Rollout(task=one.task, sample=0, verification=one.verification)] for one in records]
+    with Store.open(database) as store:
+        run = store.start_run(kind="train", config={}, language=lua, model="m", dataset="d", seed=5)
+        with store.recorder(run) as recorder:
+            for one in records:
+                recorder.completion(one)
+        with reading(store.engine) as connection:
+            (stored,) = queries.scores(connection, run, 5)
+    rate = pass_rate(groups, 5)
+    assert rate is not None
+    assert stored.interval == rate.interval == (0.0, 1.0)
+    assert bootstrap_interval([1.0] * 3 + [0.0] * 3, seed=5) != (0.0, 1.0)
+
+
+def test_the_gain_of_a_training_run_is_paired_by_task(runs: Runs) -> None:
+    ids, connection = runs
+    gain = training_gain(connection, ids[1])
+    assert gain is not None
+    assert (gain.mean, gain.tasks) == (((0.5 - 0.25) + (1.0 - 0.5)) / 2, 2)
+    assert (gain.low, gain.high) == (0.25, 0.5)
+    assert training_gain(connection, ids[0]) is None
 
 
 def test_the_curve_and_the_verdicts_count_every_program(runs: Runs) -> None:

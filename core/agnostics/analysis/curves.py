@@ -31,7 +31,7 @@ class RunCurves:
     completion_length: Series
     """The mean length of a completion, in tokens."""
     held_out: Mapping[int, RateEstimate]
-    """Held-out pass@1, with its 95 % interval from resampling tasks."""
+    """Held-out pass@1, with its 95 % interval from resampling families; see `held_out_by_step`."""
 
 
 def run_curves(connection: Connection, run: str) -> RunCurves:
@@ -48,7 +48,7 @@ def run_curves(connection: Connection, run: str) -> RunCurves:
         reward=_series(metrics, "reward_mean"),
         verdict_fractions=verdict_fractions,
         completion_length=_series(metrics, "tokens_mean"),
-        held_out={step: mean_rate(rates, line.seed) for step, rates in held_out.items()},
+        held_out={step: mean_rate(one.rates, one.families, line.seed) for step, one in held_out.items()},
     )
 
 

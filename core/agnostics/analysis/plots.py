@@ -125,7 +125,7 @@ def _run_lines(runs: Sequence[RunCurves], title: str, unit: str, series: Callabl
 
 def _held_out(runs: Sequence[RunCurves]) -> Figure:
     """Held-out pass@1 of each run: figure 9 of the paper."""
-    figure, axes = _empty_axes("Held-out pass@1", "pass@1", "with 95 % intervals from resampling tasks")
+    figure, axes = _empty_axes("Held-out pass@1", "pass@1", "with 95 % intervals from resampling families")
     for run, colour in zip(runs, cycle(_COLOURS), strict=False):
         _plot_estimates(axes, run.held_out, colour, _label(run.run))
     return _finished(figure, axes)

@@ -11,7 +11,7 @@ from agnostics.util.statistics import bootstrap_interval
 
 @dataclass(frozen=True, slots=True)
 class RateEstimate:
-    """A mean over `tasks` tasks, with its 95 % interval."""
+    """A mean over `tasks` tasks, with its 95 % interval by resampling families."""
 
     rate: float
     low: float
@@ -19,6 +19,9 @@ class RateEstimate:
     tasks: int
 
 
-def mean_rate(rates: Sequence[float], seed: int) -> RateEstimate:
-    """The mean of `rates` (one per task), with its bootstrap interval. Raises ValueError if there is none."""
-    return RateEstimate(fmean(rates), *bootstrap_interval(rates, seed=seed), len(rates))
+def mean_rate(rates: Sequence[float], families: Sequence[str | None], seed: int) -> RateEstimate:
+    """The mean of `rates` (one per task, of these `families`), with its bootstrap interval by family.
+
+    Raises ValueError if there is none.
+    """
+    return RateEstimate(fmean(rates), *bootstrap_interval(rates, families, seed=seed), len(rates))

@@ -12,7 +12,7 @@ from agnostics.util.statistics import bootstrap_interval, pass_at_k
 
 @dataclass(frozen=True, slots=True)
 class SolvedFraction:
-    """The fraction of `tasks` solved within `attempts` attempts, with its 95 % interval from resampling tasks."""
+    """The fraction of `tasks` solved within `attempts` attempts, with its 95 % interval from resampling families."""
 
     attempts: int
     tasks: int
@@ -32,8 +32,10 @@ def solved_fractions(tasks: Sequence[SampleCounts], *, seed: int = 0) -> list[So
 
 
 def _solved_fraction(attempts: int, tasks: Sequence[SampleCounts], seed: int) -> SolvedFraction:
-    rates = [pass_at_k(task.programs, task.accepted, attempts) for task in tasks if task.programs >= attempts]
-    return SolvedFraction(attempts, len(rates), fmean(rates), *bootstrap_interval(rates, seed=seed))
+    able = [task for task in tasks if task.programs >= attempts]
+    rates = [pass_at_k(task.programs, task.accepted, attempts) for task in able]
+    interval = bootstrap_interval(rates, [task.family for task in able], seed=seed)
+    return SolvedFraction(attempts, len(rates), fmean(rates), *interval)
 
 
 def _powers_of_two(limit: int) -> Iterator[int]:

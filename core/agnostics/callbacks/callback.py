@@ -75,7 +75,10 @@ class RunCallback:
     def evaluation_finished(
         self, step: int, phase: Phase, metrics: Mapping[str, float], pass_rate: PassRate | None
     ) -> None:
-        """Held-out tasks were evaluated after `step`; `pass_rate` is None if no program was verified."""
+        """Validation tasks (`eval_during`) or held-out tasks were evaluated after `step`.
+
+        `pass_rate` is None if no program was verified.
+        """
 
     def flush(self) -> None:
         """Return when everything reported so far is safe; called before a checkpoint is written."""
@@ -85,8 +88,13 @@ class RunCallback:
         is told."""
 
 
+def metric_group(phase: Phase) -> str:
+    """The beginning of the names that loggers get for the metrics of an evaluation: one for each set of tasks."""
+    return "validation" if phase == "eval_during" else "eval"
+
+
 class MetricsLogger(RunCallback, ABC):
-    """A callback that only wants metrics, by names that begin with `train/` or `eval/`."""
+    """A callback that only wants metrics, by names that begin with `train/`, `validation/` or `eval/`."""
 
     @abstractmethod
     def log(self, step: int, metrics: Mapping[str, float]) -> None:
@@ -99,12 +107,12 @@ class MetricsLogger(RunCallback, ABC):
     def evaluation_finished(
         self,
         step: int,
-        phase: Phase,  # noqa: ARG002
+        phase: Phase,
         metrics: Mapping[str, float],
         pass_rate: PassRate | None,  # noqa: ARG002
     ) -> None:
         """See `RunCallback.evaluation_finished`."""
-        self.log(step, {f"eval/{name}": value for name, value in metrics.items()})
+        self.log(step, {f"{metric_group(phase)}/{name}": value for name, value in metrics.items()})
 
 
 _log = logging.getLogger(__name__)

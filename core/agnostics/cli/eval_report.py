@@ -57,8 +57,13 @@ def _print_rates(title: str, rates: Mapping[str, RateEstimate]) -> None:
     print_table([title, "rate", "95 % interval", "tasks"], rows)
 
 
-def _difference_line(difference: PairedDifference) -> str:
+def describe_difference(difference: PairedDifference) -> str:
+    """A paired difference with its interval and p-value."""
     return (
-        f"pass@1 of {difference.run} less that of {difference.baseline}: {difference.mean:+.3f} "
-        f"(95 %: {difference.low:+.3f} to {difference.high:+.3f}), p = {difference.p:.2g} on {difference.tasks} tasks"
+        f"{difference.mean:+.3f} (95 %: {difference.low:+.3f} to {difference.high:+.3f}), "
+        f"p = {difference.p:.2g} on {difference.tasks} tasks"
     )
+
+
+def _difference_line(difference: PairedDifference) -> str:
+    return f"pass@1 of {difference.run} less that of {difference.baseline}: {describe_difference(difference)}"

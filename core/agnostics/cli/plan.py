@@ -203,7 +203,8 @@ def _rows(report: PlanReport) -> Iterator[tuple[str, str]]:
 
 def _work_rows(work: WorkEstimate) -> Iterator[tuple[str, str]]:
     left_out = "" if not work.left_out else f" ({work.left_out:,} left out: their prompts are too long)"
-    yield "tasks", f"{work.tasks:,}{left_out}, {work.held_out:,} held out"
+    validation = f", {work.validation:,} for validation" if work.validation else ""
+    yield "tasks", f"{work.tasks:,}{left_out}{validation}, {work.held_out:,} held out"
     yield "longest prompt", f"{work.longest_prompt:,} tokens" + (" allowed" if work.left_out is None else "")
     yield "steps", f"{work.steps:,}, of {work.steps_per_epoch:,} in an epoch"
     yield "a step", f"{work.programs_per_step:,} programs, at most {work.tokens_per_step:,} tokens sampled"

@@ -16,6 +16,10 @@ from agnostics.types.verification import Verdict
 from agnostics.util.statistics import PassRate
 
 _LINE_INTERVAL_S = 10.0
+_EVALUATED: dict[Phase, tuple[str, str]] = {
+    "eval_before": ("held-out", "before training"),
+    "eval_after": ("held-out", "after training"),
+}
 
 
 class ConsoleProgress(RunCallback):
@@ -55,8 +59,8 @@ class TrainingProgress(ConsoleProgress):
         """See `RunCallback.evaluation_finished`."""
         if pass_rate is None:
             return
-        when = {"eval_before": "before training", "eval_after": "after training"}.get(phase, f"after step {step}")
-        self.message(f"held-out pass@1 {when}: {describe_pass_rate(pass_rate)} on {pass_rate.tasks} tasks")
+        tasks, when = _EVALUATED.get(phase, ("validation", f"after step {step}"))
+        self.message(f"{tasks} pass@1 {when}: {describe_pass_rate(pass_rate)} on {pass_rate.tasks} tasks")
 
 
 class EvaluationProgress(ConsoleProgress):

@@ -9,7 +9,9 @@ from typing import Any
 import click
 from sqlalchemy import Connection
 
+from agnostics.cli.eval_report import describe_difference
 from agnostics.cli.output import print_table
+from agnostics.evaluate.report import PairedDifference, training_gain
 from agnostics.store.queries.runs import (
     EvalScore,
     PassCount,
@@ -35,6 +37,7 @@ class RunReport:
 
     run: RunSummary
     scores: list[EvalScore]
+    gain: PairedDifference | None
     verdicts: list[tuple[str, str, int]]
     curve: list[PassCount]
     families_phase: str
@@ -46,6 +49,7 @@ class RunReport:
         return {
             **self.run.as_dict(),
             "scores": [asdict(score) for score in self.scores],
+            "gain": self.gain and {key: getattr(self.gain, key) for key in ("mean", "low", "high", "p", "tasks")},
             "verdicts": counts,
             "curve": [{"step": count.name, **_counts(count)} for count in self.curve],
             "families": [{"family": c.name, "phase": self.families_phase, **_counts(c)} for c in self.families],
@@ -64,6 +68,7 @@ def report_of(connection: Connection, name: str) -> RunReport:
     return RunReport(
         run=summary,
         scores=scores(connection, run, summary.seed),
+        gain=training_gain(connection, run),
         verdicts=verdicts(connection, run),
         curve=curve(connection, run),
         families_phase=phase,
@@ -83,6 +88,8 @@ def print_report(report: RunReport) -> None:
             f"pass@1 {_WHEN[score.phase]}: {score.pass_at_1:.3f} ({low:.3f} to {high:.3f})"
             f" on {plural(score.tasks, 'task')}"
         )
+    if report.gain:
+        click.echo(f"after less before, by task: {describe_difference(report.gain)}")
     _print_verdicts(report.verdicts)
     if report.curve:
         click.echo()

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from agnostics.evaluate.report import PairedDifference, paired_difference
 from agnostics.store.queries.runs import EvalScore, PassCount, RunSummary, curve, run_summary, scores, verdicts
-from agnostics.store.queries.steps import held_out_by_step
+from agnostics.store.queries.steps import HeldOutRates, held_out_by_step
 from agnostics.store.queries.tasks import SampleCounts, sample_counts
 from agnostics.store.run_settings import run_settings
 from agnostics.types.errors import UsageError
@@ -96,9 +96,10 @@ def _compare_phase(connection: Connection, one: str, other: str, phases: Sequenc
     line = run_summary(connection, one)
     phase_scores = [_score(connection, run, line.seed, phases) for run in (one, other)]
     rates = [{task: outcome.accepted / outcome.programs for task, outcome in tasks.items()} for tasks in attempts]
+    families = {task: outcome.family for task, outcome in attempts[0].items()}
     return PhaseComparison(
         scores=(phase_scores[0], phase_scores[1]),
-        difference=paired_difference((other, rates[1]), (one, rates[0]), line.seed),
+        difference=paired_difference((other, rates[1]), (one, rates[0]), families, line.seed),
         won=tuple(task for task in shared if _solved(attempts[1][task]) and not _solved(attempts[0][task])),
         lost=tuple(task for task in shared if _solved(attempts[0][task]) and not _solved(attempts[1][task])),
     )
@@ -144,5 +145,5 @@ def _equal_steps(one: Sequence[PassCount], other: Sequence[PassCount]) -> list[t
     return [(count, others[count.name]) for count in one if count.name in others]
 
 
-def _held_out(one: Mapping[int, list[float]], other: Mapping[int, list[float]]) -> dict[int, Pair]:
-    return {step: (fmean(rates), fmean(other[step])) for step, rates in one.items() if step in other}
+def _held_out(one: Mapping[int, HeldOutRates], other: Mapping[int, HeldOutRates]) -> dict[int, Pair]:
+    return {step: (fmean(found.rates), fmean(other[step].rates)) for step, found in one.items() if step in other}

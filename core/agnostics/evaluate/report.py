@@ -28,8 +28,15 @@ from agnostics.store.queries.evaluations import (
     task_outcomes,
 )
 from agnostics.store.queries.runs import RunSummary, run_summary, verdicts
+from agnostics.store.queries.tasks import sample_counts
 from agnostics.types.errors import UsageError
-from agnostics.util.statistics import bootstrap_interval, pass_at_k, sign_flip_p_value, wilson_interval
+from agnostics.util.statistics import (
+    are_resampled_alone,
+    bootstrap_interval,
+    pass_at_k,
+    sign_flip_p_value,
+    wilson_interval,
+)
 
 SHORT = 3
 """The m of short-m@k (section 7.6 of the CWM paper)."""
@@ -54,6 +61,8 @@ class EvaluationReport:
     verdicts: Mapping[str, int]
     tasks: Mapping[str, float]
     """pass@1 of each task."""
+    families: Mapping[str, str | None]
+    """The family of each task."""
 
     @property
     def pass_at_1(self) -> RateEstimate:
@@ -73,7 +82,7 @@ class EvaluationReport:
 
 @dataclass(frozen=True, slots=True)
 class PairedDifference:
-    """pass@1 of `run` less that of `baseline`, as a mean over shared tasks with its 95 % interval.
+    """pass@1 of `run` less that of `baseline`, as a mean over shared tasks with its 95 % interval by family.
 
     `p` is the two-sided p-value of the sign-flip test: the probability of such a difference if neither is better.
     """
@@ -96,9 +105,10 @@ def evaluation_report(connection: Connection, run: str, ks: Sequence[int], *, vo
     outcomes = task_outcomes(connection, run)
     if not outcomes:
         raise UsageError(f"run {run} holds no verified program; agn results show {run} says what it holds")
+    families = {task.task: task.family for task in outcomes}
     rates = {f"pass@{k}": _pass_at(outcomes, k, line.seed) for k in sorted({1, *ks})}
     if vote:
-        rates |= _selection_rates(connection, run, max(ks, default=1), line.seed)
+        rates |= _selection_rates(connection, run, max(ks, default=1), families, line.seed)
     return EvaluationReport(
         run=line,
         rates=rates,
@@ -106,29 +116,47 @@ def evaluation_report(connection: Connection, run: str, ks: Sequence[int], *, vo
         by_tag=_grouped((task.tags, task) for task in outcomes),
         verdicts={verdict: count for phase, verdict, count in verdicts(connection, run) if phase == "eval"},
         tasks={task.task: task.accepted / task.programs for task in outcomes},
+        families=families,
     )
 
 
 def compare_evaluations(evaluation: EvaluationReport, baseline: EvaluationReport) -> PairedDifference:
     """The paired difference of two evaluations on their shared tasks. Raises UsageError if they share none."""
     return paired_difference(
-        (evaluation.run.run, evaluation.tasks), (baseline.run.run, baseline.tasks), baseline.run.seed
+        (evaluation.run.run, evaluation.tasks),
+        (baseline.run.run, baseline.tasks),
+        baseline.families,
+        baseline.run.seed,
     )
 
 
+def training_gain(connection: Connection, run: str) -> PairedDifference | None:
+    """pass@1 of the training run `run` after training less that before, on its held-out tasks; None without both."""
+    before, after = (sample_counts(connection, run, [phase]) for phase in ("eval_before", "eval_after"))
+    if not before.keys() & after.keys():
+        return None
+    rates = [{task: one.accepted / one.programs for task, one in tasks.items()} for tasks in (after, before)]
+    families = {task: one.family for task, one in before.items()}
+    return paired_difference((run, rates[0]), (run, rates[1]), families, run_summary(connection, run).seed)
+
+
 def paired_difference(
-    run: tuple[str, Mapping[str, float]], baseline: tuple[str, Mapping[str, float]], seed: int
+    run: tuple[str, Mapping[str, float]],
+    baseline: tuple[str, Mapping[str, float]],
+    families: Mapping[str, str | None],
+    seed: int,
 ) -> PairedDifference:
-    """The paired difference of two runs, each given as its id and pass@1 of each task.
+    """The paired difference of two runs, each given as its id and pass@1 of each task, with the tasks' families.
 
     Raises UsageError if they share no task.
     """
     (name, tasks), (other, others) = run, baseline
-    differences = [tasks[task] - rate for task, rate in others.items() if task in tasks]
-    if not differences:
+    shared = [task for task in others if task in tasks]
+    if not shared:
         raise UsageError(f"runs {name} and {other} share no task; compare evaluations on the same data set")
-    interval = bootstrap_interval(differences, seed=seed)
-    p = sign_flip_p_value(differences, seed=seed)
+    differences, of_family = [tasks[task] - others[task] for task in shared], [families[task] for task in shared]
+    interval = bootstrap_interval(differences, of_family, seed=seed)
+    p = sign_flip_p_value(differences, of_family, seed=seed)
     return PairedDifference(name, other, fmean(differences), *interval, p, len(differences))
 
 
@@ -136,10 +164,11 @@ def _pass_at(outcomes: Iterable[TaskOutcome], k: int, seed: int) -> RateEstimate
     able = [task for task in outcomes if task.programs >= k]
     if not able:
         raise UsageError(f"pass@{k} needs {k} verified programs for a task, and no task has as many; lower --k")
-    if all(task.programs == 1 for task in able):  # single trials, with no rate to resample
+    families = [task.family for task in able]
+    if are_resampled_alone(families) and all(task.programs == 1 for task in able):  # with no rate to resample
         accepted = sum(task.accepted for task in able)
         return RateEstimate(accepted / len(able), *wilson_interval(accepted, len(able)), len(able))
-    return mean_rate([pass_at_k(task.programs, task.accepted, k) for task in able], seed)
+    return mean_rate([pass_at_k(task.programs, task.accepted, k) for task in able], families, seed)
 
 
 def _grouped(named: Iterable[tuple[Iterable[str], TaskOutcome]]) -> dict[str, RateEstimate]:
@@ -150,15 +179,20 @@ def _grouped(named: Iterable[tuple[Iterable[str], TaskOutcome]]) -> dict[str, Ra
     return {name: _pass_at(tasks, 1, 0) for name, tasks in sorted(groups.items())}
 
 
-def _selection_rates(connection: Connection, run: str, k: int, seed: int) -> dict[str, RateEstimate]:
+def _selection_rates(
+    connection: Connection, run: str, k: int, families: Mapping[str, str | None], seed: int
+) -> dict[str, RateEstimate]:
     """The accuracy of each selection rule among `k` programs, over the tasks with as many."""
     generated_passed = generated_tests_passed(connection, run)
-    accuracies = defaultdict[str, list[float]](list)
+    accuracies, of_family = defaultdict[str, list[float]](list), list[str | None]()
     for task, programs in programs_by_task(connection, run):
+        if len(programs) < k:
+            continue
+        of_family.append(families[task])
         candidates = [_candidate(one, generated_passed.get((task, one.program), 0)) for one in programs]
-        for name, rule in _RULES.items() if len(candidates) >= k else ():
+        for name, rule in _RULES.items():
             accuracies[name.format(k=k)].append(selection_accuracy(candidates, k, rule, seed=f"{seed}/{task}"))
-    return {name: mean_rate(values, seed) for name, values in accuracies.items()}
+    return {name: mean_rate(values, of_family, seed) for name, values in accuracies.items()}
 
 
 def _candidate(program: EvaluatedProgram, generated_passed: int) -> Candidate:

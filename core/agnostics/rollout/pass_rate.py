@@ -11,12 +11,16 @@ from agnostics.util.statistics import PassRate, bootstrap_interval
 
 
 def pass_rate(groups: Sequence[RolloutGroup], seed: int) -> PassRate | None:
-    """The pass rate of the rollouts of each task; None if no program has a verdict. Failed sandboxes are left out."""
-    rates = []
+    """The mean over tasks of the share of accepted rollouts; None if no program has a verdict.
+
+    Failed sandboxes are left out. The interval is from resampling families of tasks.
+    """
+    rates, families = [], []
     for group in groups:
         verified = [r.verified for r in group if r.verified.verdict is not Verdict.SANDBOX_ERROR]
         if verified:
             rates.append(fmean(verification.accepted for verification in verified))
+            families.append(group[0].task.family)
     if not rates:
         return None
-    return PassRate(fmean(rates), bootstrap_interval(rates, seed=seed), len(rates))
+    return PassRate(fmean(rates), bootstrap_interval(rates, families, seed=seed), len(rates))

@@ -107,18 +107,31 @@ class TrainConfig(Frozen):
 
 
 class EvaluationConfig(Frozen):
-    """Settings of evaluating the policy on held-out tasks: before, after, and on request during training."""
+    """Settings of evaluating the policy: on held-out tasks before and after training, on validation tasks during it."""
 
     split: str = "test"
-    """The held-out split of the data set; a data set without it is not evaluated."""
+    """The held-out split of the data set; a data set without it is not evaluated before and after training."""
+    validation_split: str = "validation"
+    """The split that is evaluated during training and chooses the best checkpoint. If the data set has no task in it, a
+    tenth of the training tasks are held back, at most `tasks`."""
     tasks: NonNegativeInt = 100
-    """Held-out tasks; 0 disables evaluation."""
+    """Held-out tasks, and validation tasks; 0 disables evaluation."""
     samples: PositiveInt = 4
     """Completions of each task."""
     temperature: PositiveFloat = 0.7
     """The sampling temperature, in evaluation."""
     eval_interval: NonNegativeInt = 0
-    """Steps between evaluations during training; 0 evaluates before and after only."""
+    """Steps between evaluations on validation tasks, which come before the first step and after the last one too; 0
+    evaluates before and after training only."""
+
+    @model_validator(mode="after")
+    def _validation_tasks_are_not_held_out_ones(self) -> Self:
+        if self.eval_interval and self.validation_split in ("train", self.split):
+            raise ValueError(
+                f"validation_split = {self.validation_split!r} must be a split of its own: the best checkpoint is "
+                "chosen by it"
+            )
+        return self
 
 
 class RunConfig(Frozen):
@@ -150,7 +163,7 @@ class RunConfig(Frozen):
     checkpoint_interval: PositiveInt = 20
     """Steps between checkpoints; the last step and an interrupted run leave one too."""
     keep_checkpoints: PositiveInt = 1
-    """The number of most recent checkpoints that are kept; the best on held-out tasks is kept besides."""
+    """The number of most recent checkpoints that are kept; the best on validation tasks is kept besides."""
     chat: ChatSettings = ChatSettings()
     rollout: RolloutConfig = RolloutConfig()
     train: TrainConfig = TrainConfig()

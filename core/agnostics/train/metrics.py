@@ -58,10 +58,10 @@ METRICS = {
     "idle_training": "share of the step in which the trainer was idle",
     "verification_overlap": "share of the sandbox's busy time that overlaps with generation or training",
     "step_s": "seconds that the step took",
-    "PHASE_completions": "completions of held-out tasks",
+    "PHASE_completions": "completions of held-out tasks; `eval_during` is on validation tasks",
     "PHASE_pass_at_1": "held-out pass@1: mean over tasks of the share of accepted programs",
-    "PHASE_pass_at_1_low": "held-out pass@1: lower end of its 95 % interval, by resampling tasks",
-    "PHASE_pass_at_1_high": "held-out pass@1: upper end of its 95 % interval, by resampling tasks",
+    "PHASE_pass_at_1_low": "held-out pass@1: lower end of its 95 % interval, by resampling families",
+    "PHASE_pass_at_1_high": "held-out pass@1: upper end of its 95 % interval, by resampling families",
 }
 """Descriptions of all metrics by name; VERDICT stands for any verdict and PHASE for any evaluation."""
 
@@ -69,7 +69,7 @@ METRICS = {
 def describe_metric(name: str) -> str:
     """The description of a metric by the name that loggers get (`train/loss`); empty for an unknown one."""
     group, _, name = name.partition("/")
-    if group == "eval":
+    if group in ("eval", "validation"):
         return METRICS.get(f"PHASE_{name}", "")
     kind, _, verdict = name.partition("_")
     return METRICS.get(f"{kind}_VERDICT" if verdict in set(Verdict) else name, "")

@@ -16,9 +16,9 @@ from agnostics.plugins.manager import PluginManager
 from agnostics.rollout.prompts import render_prompts
 from agnostics.train.config import RunConfig
 from agnostics.train.memory import MemoryEstimate, estimate_memory, kv_bytes_per_token
-from agnostics.train.setup import check_names, configured_algorithm, held_out_tasks, prompt_limit, training_data
+from agnostics.train.setup import check_names, configured_algorithm, held_out_prompts, prompt_limit, training_data
+from agnostics.train.task_splits import TaskSplits, task_splits
 from agnostics.types.errors import UsageError
-from agnostics.types.task import Task
 
 STAGES, DEVICES = (1, 2, 3), (1, 2, 4, 8)
 """The ZeRO stages and numbers of devices of the memory table."""
@@ -33,6 +33,7 @@ class WorkEstimate:
 
     tasks: int
     left_out: int | None
+    validation: int
     held_out: int
     longest_prompt: int
     steps_per_epoch: int
@@ -72,7 +73,7 @@ def plan(config: RunConfig, plugins: PluginManager, devices: int) -> RunPlan:
     shape = _shape(found, remote)
     work, missing = None, list[UsageError]()
     try:
-        work = _work(config, plugins, folder, *_tasks(config, plugins))
+        work = _work(config, plugins, folder, task_splits(config, *training_data(config, plugins)))
     except UsageError as error:
         missing.append(error)
     longest = (work.longest_prompt if work else config.rollout.max_prompt_tokens) + config.rollout.max_completion_tokens
@@ -132,38 +133,34 @@ def _too_little_cache(config: RunConfig, longest: int) -> UsageError:
     )
 
 
-def _tasks(config: RunConfig, plugins: PluginManager) -> tuple[list[Task], list[Task]]:
-    """The training tasks and the held-out tasks."""
-    adapter, source = training_data(config, plugins)
-    train = list(adapter.tasks("train", source=source, seed=config.seed))
-    return train, held_out_tasks(config, adapter, source)
-
-
-def _work(
-    config: RunConfig, plugins: PluginManager, folder: Path | None, train: list[Task], test: list[Task]
-) -> WorkEstimate:
+def _work(config: RunConfig, plugins: PluginManager, folder: Path | None, splits: TaskSplits) -> WorkEstimate:
     rollout, evaluation = config.rollout, config.evaluation
-    tasks, left_out, held_out, longest = len(train), None, len(test), rollout.max_prompt_tokens
+    tasks, left_out, longest = len(splits.train), None, rollout.max_prompt_tokens
+    validation, held_out = len(splits.validation), len(splits.test)
     if folder:
         tokenizer, limit = load_tokenizer(folder), prompt_limit(config, folder)
         language = plugins.language(config.language)
-        prompts, left_out = render_prompts(tokenizer, language, train, limit, config.chat)
-        tests = render_prompts(tokenizer, language, test, limit, config.chat)[0] if test else []
-        tasks, held_out = len(prompts), len(tests)
-        longest = max(len(prompt.token_ids) for prompt in [*prompts, *tests])
+        prompts, left_out = render_prompts(tokenizer, language, splits.train, limit, config.chat)
+        validated, tests = (
+            held_out_prompts(tokenizer, language, of_split, limit, config.chat)
+            for of_split in (splits.validation, splits.test)
+        )
+        tasks, validation, held_out = len(prompts), len(validated), len(tests)
+        longest = max(len(prompt.token_ids) for prompt in [*prompts, *validated, *tests])
     steps_per_epoch = math.ceil(tasks / rollout.prompts_per_step)
     steps = config.steps or steps_per_epoch
     rounds = 1 + configured_algorithm(plugins.algorithm(config.algorithm), config).dynamic_sampling_rounds
     per_step = rollout.prompts_per_step * rollout.group_size * rounds
-    evaluations = 2 + ((steps - 1) // evaluation.eval_interval if evaluation.eval_interval else 0)
+    validations = 1 + math.ceil(steps / evaluation.eval_interval) if evaluation.eval_interval else 0
     return WorkEstimate(
         tasks=tasks,
         left_out=left_out,
+        validation=validation,
         held_out=held_out,
         longest_prompt=longest,
         steps_per_epoch=steps_per_epoch,
         steps=steps,
         programs_per_step=per_step,
         tokens_per_step=per_step * rollout.max_completion_tokens,
-        programs=steps * per_step + evaluations * held_out * evaluation.samples,
+        programs=steps * per_step + (2 * held_out + validations * validation) * evaluation.samples,
     )

@@ -169,6 +169,7 @@ def _open_trainer(
         scoring=ScoringContext(inputs.reward, rollout.max_completion_tokens, len(inputs.tokenizer)),
         learner=Learner(policy, rollout.max_completion_tokens),
         engine=loop,
+        validation=inputs.validation,
         held_out=inputs.held_out,
         callbacks=CallbackList(),
         interrupts=interrupts,

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from agnostics.callbacks.callback import RunInfo
+from agnostics.callbacks.callback import RunInfo, metric_group
 from agnostics.store import Store
 from agnostics.store.database import reading, without_password
 from agnostics.store.queries.steps import metrics_by_step
@@ -16,11 +16,12 @@ from agnostics.train.metrics import describe_metric
 from agnostics.train.state import TrainerState
 from agnostics.types.errors import AgnosticsError
 from agnostics.types.language import Language
+from agnostics.types.rollout import Phase
 from agnostics.util.distributed import ProcessGroup
 
 BEFORE_FIRST_STEP = -1
 """The step that a run without a checkpoint is taken back to."""
-_EVALUATIONS = ("eval_before", "eval_during", "eval_after")
+_EVALUATIONS: tuple[Phase, ...] = ("eval_before", "eval_during", "eval_after")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +77,10 @@ def _logged(metrics: Mapping[str, float]) -> dict[str, float]:
 
 
 def _logged_name(name: str) -> str:
-    """The name of a stored metric for loggers: one for all evaluations, so that they make a curve."""
+    """The name of a stored metric for loggers: one for all evaluations on the same tasks, so that they make a curve."""
     for phase in _EVALUATIONS:
         if name.startswith(f"{phase}_"):
-            return f"eval/{name.removeprefix(f'{phase}_')}"
+            return f"{metric_group(phase)}/{name.removeprefix(f'{phase}_')}"
     return f"train/{name}"
 
 

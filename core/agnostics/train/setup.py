@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,10 @@ from agnostics.callbacks.callback import RunCallback
 from agnostics.models.loading import find_model, load_tokenizer
 from agnostics.models.resolve import completion_room, resolve_model
 from agnostics.plugins.manager import PluginManager
-from agnostics.rollout.prompts import RenderedPrompt, render_prompts
-from agnostics.rollout.schedule import TaskSampler, round_robin_order
+from agnostics.rollout.prompts import ChatSettings, RenderedPrompt, render_prompts
+from agnostics.rollout.schedule import TaskSampler
 from agnostics.train.config import RunConfig
+from agnostics.train.task_splits import task_splits
 from agnostics.types.dataset import Dataset
 from agnostics.types.errors import UsageError
 from agnostics.types.language import Language
@@ -39,6 +40,7 @@ class RunInputs:
     reference: Path | None
     tokenizer: Any
     task_sampler: TaskSampler
+    validation: list[RenderedPrompt]
     held_out: list[RenderedPrompt]
     loggers: list[RunCallback]
     steps: int
@@ -46,7 +48,7 @@ class RunInputs:
     @property
     def longest_prompt(self) -> int:
         """Tokens in the longest prompt."""
-        return max(len(prompt.token_ids) for prompt in [*self.task_sampler.prompts, *self.held_out])
+        return max(len(prompt.token_ids) for prompt in [*self.task_sampler.prompts, *self.validation, *self.held_out])
 
 
 def check(config: RunConfig, plugins: PluginManager) -> None:
@@ -81,17 +83,16 @@ def prepare(
     language, reward = plugins.language(config.language), plugins.reward(config.reward)
     algorithm = configured_algorithm(plugins.algorithm(config.algorithm), config)
     adapter, source = training_data(config, plugins)
-    train = list(adapter.tasks("train", source=source, seed=config.seed))
-    test = held_out_tasks(config, adapter, source)
-    check_checkers([*train, *test], plugins.languages())
+    tasks = task_splits(config, adapter, source)
+    check_checkers(tasks.all, plugins.languages())
     # A checkpoint of adapters belongs to the model they were added to; its own weights have them merged.
     is_checkpoint = resumed is not None and not config.train.lora_rank
     folder = find_model(str(resumed)) if is_checkpoint else _model(config, plugins, say)
     tokenizer = load_tokenizer(folder)
     limit = prompt_limit(config, folder)
-    prompts, left_out = render_prompts(tokenizer, language, train, limit, config.chat)
+    prompts, left_out = render_prompts(tokenizer, language, tasks.train, limit, config.chat)
     if left_out:
-        say(f"{left_out} of {len(train)} tasks are left out: their prompts have more than {limit} tokens")
+        say(f"{left_out} of {len(tasks.train)} tasks are left out: their prompts have more than {limit} tokens")
     task_sampler = TaskSampler(prompts, config.rollout.prompts_per_step, config.seed)
     return RunInputs(
         language=language,
@@ -101,7 +102,8 @@ def prepare(
         reference=_model(config, plugins, say) if algorithm.kl_coef else None,
         tokenizer=tokenizer,
         task_sampler=task_sampler,
-        held_out=render_prompts(tokenizer, language, test, limit, config.chat)[0] if test else [],
+        validation=held_out_prompts(tokenizer, language, tasks.validation, limit, config.chat),
+        held_out=held_out_prompts(tokenizer, language, tasks.test, limit, config.chat),
         loggers=loggers,
         steps=config.steps or task_sampler.steps_per_epoch,
     )
@@ -157,14 +159,11 @@ def check_checkers(tasks: Iterable[Task], languages: Container[str]) -> None:
             )
 
 
-def held_out_tasks(config: RunConfig, adapter: Dataset, source: str | None) -> list[Task]:
-    """Tasks of the held-out split, if the adapter has one: drawn from all of it, families in turn."""
-    evaluation = config.evaluation
-    if not evaluation.tasks or evaluation.split not in adapter.splits:
-        return []
-    tasks = list(adapter.tasks(evaluation.split, source=source, seed=config.seed))
-    order = round_robin_order(tuple(task.family for task in tasks), config.seed)
-    return [tasks[place] for place in order[: evaluation.tasks]]
+def held_out_prompts(
+    tokenizer: Any, language: Language, tasks: Sequence[Task], limit: int, chat: ChatSettings
+) -> list[RenderedPrompt]:
+    """The prompts of `tasks` that are short enough; there may be no task."""
+    return render_prompts(tokenizer, language, tasks, limit, chat)[0] if tasks else []
 
 
 def prompt_limit(config: RunConfig, folder: Path) -> int:

@@ -21,9 +21,9 @@ class TrainerState:
     before: Mapping[str, Any] | None = None
     """The fields of the pass rate before training, once it is evaluated."""
     evaluated_step: int = 0
-    """The last step after which held-out tasks were evaluated during training."""
+    """The last step after which validation tasks were evaluated."""
     best_step: int | None = None
-    """The step with the best pass rate on held-out tasks, `best_pass_at_1`."""
+    """The step with the best pass rate on validation tasks, `best_pass_at_1`."""
     best_pass_at_1: float = 0.0
 
 

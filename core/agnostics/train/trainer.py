@@ -40,6 +40,7 @@ class Trainer:
     scoring: ScoringContext
     learner: Learner
     engine: EngineLoop
+    validation: Sequence[RenderedPrompt]
     held_out: Sequence[RenderedPrompt]
     callbacks: RunCallback
     interrupts: InterruptHandler
@@ -57,6 +58,8 @@ class Trainer:
             self._evaluate("eval_before")
         if self.state.step:
             self._after_step()  # an interrupt may have cut it short
+        elif self.validation:
+            self._evaluate("eval_during")
         self.spans.close_window()
         for step in range(self.state.step + 1, self.rollouts.steps + 1):
             self._step(step)
@@ -143,22 +146,24 @@ class Trainer:
         self.advance(step=step, completions=self.state.completions + len(batch.rollouts))
 
     def _after_step(self) -> None:
-        """Evaluate and write a checkpoint, if they are due."""
-        step, interval = self.state.step, self.config.evaluation.eval_interval
-        is_last = step >= self.rollouts.steps
-        if self.held_out and interval and step % interval == 0 and not is_last and self.state.evaluated_step != step:
+        """Evaluate on validation tasks and write a checkpoint, if they are due."""
+        step, is_last = self.state.step, self.state.step >= self.rollouts.steps
+        if self.validation and self.state.evaluated_step != step and (is_last or self._is_validated_after(step)):
             self._evaluate("eval_during")
         is_due = step % self.config.checkpoint_interval == 0 or is_last or step == self.state.best_step
         if is_due and not checkpoint.exists(self.folder, step):
             with self.interrupts.deferred(f"the checkpoint of step {step}"):
                 self.save_checkpoint()
 
+    def _is_validated_after(self, step: int) -> bool:
+        return step % self.config.evaluation.eval_interval == 0
+
     def _evaluate(self, phase: Phase) -> None:
-        """Evaluate the policy on held-out tasks. The seeds are the same before and after training."""
-        settings = self.config.evaluation
+        """Evaluate the policy on held-out tasks, or during training on validation tasks, with the same seeds always."""
+        settings, prompts = self.config.evaluation, self.validation if phase == "eval_during" else self.held_out
         params = SamplingParams(settings.temperature, self.config.rollout.max_completion_tokens)
         seed = f"{self.config.seed}/evaluation"
-        batch = self.rollouts.collector.collect(self.held_out, settings.samples, params, seed)
+        batch = self.rollouts.collector.collect(prompts, settings.samples, params, seed)
         rate = pass_rate(batch.groups, self.config.seed)
         with self.interrupts.deferred("the evaluation"):
             self.callbacks.rollouts_finished(self.state.step, phase, batch.rollouts)
@@ -166,16 +171,22 @@ class Trainer:
             self._remember(phase, batch, rate)
 
     def _remember(self, phase: Phase, batch: RolloutBatch, rate: PassRate | None) -> None:
-        """Keep the result of an evaluation, and the best checkpoint."""
-        self.advance(completions=self.state.completions + len(batch.rollouts), evaluated_step=self.state.step)
+        """Keep the result of an evaluation; validation tasks alone choose the best step."""
+        self.advance(completions=self.state.completions + len(batch.rollouts))
         if phase == "eval_before":
             self.advance(before=rate and asdict(rate))
-        elif rate and rate.pass_at_1 > self.state.best_pass_at_1:
-            self.advance(best_step=self.state.step, best_pass_at_1=rate.pass_at_1)
-        if phase == "eval_after":
+        elif phase == "eval_after":
             self.last_pass_rate = rate
-            if self.learner.policy.process_group.is_main:
-                checkpoint.link_best(self.folder, self.state)
+        else:
+            self.advance(evaluated_step=self.state.step)
+            if self.state.step and rate and rate.pass_at_1 > self.state.best_pass_at_1:
+                self._remember_best(rate)
+
+    def _remember_best(self, rate: PassRate) -> None:
+        """Keep the best step; its checkpoint may be there, if an interrupt cut the evaluation short."""
+        self.advance(best_step=self.state.step, best_pass_at_1=rate.pass_at_1)
+        if self.learner.policy.process_group.is_main:
+            checkpoint.link_best(self.folder, self.state)
 
     def _learning_rate(self, step: int) -> float:
         settings = self.config.train

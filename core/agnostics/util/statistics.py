@@ -21,18 +21,48 @@ def pass_at_k(n: int, c: int, k: int) -> float:
 
 
 def bootstrap_interval(
-    per_task: Sequence[float], *, seed: int = 0, resamples: int = 2000, level: float = 0.95
+    per_task: Sequence[float],
+    families: Sequence[str | None] | None = None,
+    *,
+    seed: int = 0,
+    resamples: int = 2000,
+    level: float = 0.95,
 ) -> tuple[float, float]:
-    """The percentile bootstrap interval of the mean of `per_task` (one value per task), from resampling tasks.
+    """The percentile bootstrap interval of the mean of `per_task` (one value per task), from resampling families.
 
+    Tasks of a family succeed and fail together, so that whole families are drawn with replacement (the cluster
+    bootstrap: Davison and Hinkley 1997, section 3.8) and the mean is over the tasks of those drawn. A task without a
+    family is one by itself; if all are of one family, tasks are drawn. Without `families` that is the bootstrap of
     Efron and Tibshirani 1993, section 13.3. Deterministic for a seed. Raises ValueError without tasks.
     """
     if not per_task:
         raise ValueError("an interval needs at least one task")
     rng = random.Random(seed)
-    means = sorted(fmean(rng.choices(per_task, k=len(per_task))) for _ in range(resamples))
+    if families and not are_resampled_alone(families):
+        sums = [(math.fsum(values), len(values)) for values in _by_family(per_task, families)]
+        means = sorted(_pooled_mean(rng.choices(sums, k=len(sums))) for _ in range(resamples))
+    else:
+        means = sorted(fmean(rng.choices(per_task, k=len(per_task))) for _ in range(resamples))
     tail = (1.0 - level) / 2.0
     return quantile(means, tail), quantile(means, 1.0 - tail)
+
+
+def are_resampled_alone(families: Sequence[str | None]) -> bool:
+    """Whether tasks of these families are resampled one by one: no two of them share a family, or all do."""
+    named = [family for family in families if family is not None]
+    return len({*named}) == len(named) or (len({*named}) == 1 and len(named) == len(families))
+
+
+def _by_family(per_task: Sequence[float], families: Sequence[str | None]) -> list[list[float]]:
+    """The values of each family, in the order in which families first occur; a task without one is by itself."""
+    groups: dict[str | int, list[float]] = {}
+    for place, (value, family) in enumerate(zip(per_task, families, strict=True)):
+        groups.setdefault(place if family is None else family, []).append(value)
+    return list(groups.values())
+
+
+def _pooled_mean(sums: Sequence[tuple[float, int]]) -> float:
+    return math.fsum(total for total, _ in sums) / sum(count for _, count in sums)
 
 
 def wilson_interval(successes: int, n: int, *, level: float = 0.95) -> tuple[float, float]:
@@ -48,16 +78,26 @@ def wilson_interval(successes: int, n: int, *, level: float = 0.95) -> tuple[flo
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
-def sign_flip_p_value(differences: Sequence[float], *, seed: int = 0, resamples: int = 10_000) -> float:
+def sign_flip_p_value(
+    differences: Sequence[float],
+    families: Sequence[str | None] | None = None,
+    *,
+    seed: int = 0,
+    resamples: int = 10_000,
+) -> float:
     """The p-value of the mean of `differences` (one per task) under the hypothesis that neither of two runs is better.
 
     The paired permutation test (Fisher 1935, section 21), two-sided: under the null hypothesis each difference might as
-    well have the other sign. All signs are tried if there are at most `resamples` combinations, else that many are
-    drawn, and the observed one counts among them (Phipson and Smyth 2010). Raises ValueError without tasks.
+    well have the other sign, the differences of a family together. All signs are tried if there are at most `resamples`
+    combinations, else that many are drawn, and the observed one counts among them (Phipson and Smyth 2010). If all
+    tasks are of one family, each has a sign of its own. Raises ValueError without tasks.
     """
     if not differences:
         raise ValueError("a test needs at least one task")
-    moved = [abs(difference) for difference in differences if difference]
+    sizes = differences
+    if families and not are_resampled_alone(families):
+        sizes = [math.fsum(values) for values in _by_family(differences, families)]
+    moved = [abs(size) for size in sizes if size]
     observed = abs(math.fsum(differences)) - 1e-9  # the same sum in another order
     if 2 ** len(moved) <= resamples:
         sums = [0.0]
@@ -79,7 +119,7 @@ def quantile(ordered: Sequence[float], fraction: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class PassRate:
-    """pass@1 over `tasks` tasks, and its 95 % confidence interval by resampling tasks."""
+    """pass@1 over `tasks` tasks, and its 95 % confidence interval by resampling families of tasks."""
 
     pass_at_1: float
     interval: tuple[float, float]

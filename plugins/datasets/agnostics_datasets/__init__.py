@@ -17,10 +17,12 @@ from agnostics_datasets.jsonl import JsonLines
 from agnostics_datasets.kattis import Kattis
 from agnostics_datasets.live_code_bench import LiveCodeBench
 from agnostics_datasets.mbpp import Mbpp
+from agnostics_datasets.mbpp_stdio import MbppStdio
 from agnostics_datasets.mbpp_x import MbppX
 from agnostics_datasets.mceval import McEval
 from agnostics_datasets.multipl_e import MultiplE
 from agnostics_datasets.starter import Starter
+from agnostics_datasets.starter_families import StarterFamilies
 from agnostics_datasets.taco import Taco
 
 AGN_CONTRACT = 2
@@ -42,10 +44,12 @@ def agn_datasets() -> list[Dataset]:
         Kattis(),
         LiveCodeBench(),
         Mbpp(),
+        MbppStdio(),
         MbppX(),
         McEval(),
         MultiplE(),
         Starter(),
+        StarterFamilies(),
         Taco(),
     ]
 

@@ -28,6 +28,7 @@ class Csv(Dataset):
     description: ClassVar[str] = "Your own tasks, one test per row of a table."
     license: ClassVar[str] = "that of the file"
     suffixes: ClassVar[tuple[str, ...]] = (".csv",)
+    splits: ClassVar[tuple[str, ...]] = ("train", "validation", "test")
     size: ClassVar[str] = "as many tests as the file has rows"
     fields: ClassVar[Mapping[str, str]] = {
         "id": "id; rows of one id that follow each other are one task",
@@ -39,7 +40,7 @@ class Csv(Dataset):
     }
 
     def tasks(self, split: str, *, source: str | None = None, seed: int = 0) -> Iterator[Task]:
-        """The tasks of `split`, in the order of the file; see `Dataset.tasks`. The split "test" may be empty."""
+        """The tasks of `split`, in the order of the file; see `Dataset.tasks`. The held-out splits may be empty."""
         if source is None:
             raise UsageError("the data set 'csv' needs a file: name it, as in tasks.csv or csv:FILE")
         path = Path(source)
@@ -64,7 +65,7 @@ def _tasks(path: Path, split: str) -> Iterator[Task]:
             yield task
     if not splits:
         raise UsageError(f"{path}: holds no tasks")
-    if split not in {*splits, "test"}:
+    if split not in {*splits, "validation", "test"}:
         raise unknown_name_error("split", split, splits)
 
 

@@ -23,6 +23,7 @@ class JsonLines(Dataset):
     description: ClassVar[str] = "Your own tasks, one JSON object per line."
     license: ClassVar[str] = "that of the file"
     suffixes: ClassVar[tuple[str, ...]] = (".jsonl",)
+    splits: ClassVar[tuple[str, ...]] = ("train", "validation", "test")
     size: ClassVar[str] = "as many tasks as the file has lines"
     fields: ClassVar[Mapping[str, str]] = {
         "split": "the split",
@@ -30,7 +31,7 @@ class JsonLines(Dataset):
     }
 
     def tasks(self, split: str, *, source: str | None = None, seed: int = 0) -> Iterator[Task]:
-        """The tasks of `split`, in the order of the file; see `Dataset.tasks`. The split "test" may be empty."""
+        """The tasks of `split`, in the order of the file; see `Dataset.tasks`. The held-out splits may be empty."""
         if source is None:
             raise UsageError("the data set 'jsonl' needs a file: name it, as in tasks.jsonl or jsonl:FILE")
         path = Path(source)
@@ -51,7 +52,7 @@ def _tasks(path: Path, split: str) -> Iterator[Task]:
             yield task
     if not splits:
         raise UsageError(f"{path}: holds no tasks")
-    if split not in {*splits, "test"}:
+    if split not in {*splits, "validation", "test"}:
         raise unknown_name_error("split", split, splits)
 
 

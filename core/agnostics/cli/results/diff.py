@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _WHEN = {
     "eval_before": "before training",
     "train": "in training",
-    "eval_during": "during training",
+    "eval_during": "validation",
     "eval_after": "at the end",
     "eval": "at the end",
 }

@@ -27,6 +27,7 @@ class TaskOutcome:
     """The programs of a task and the accepted ones among them; sandbox errors are not counted."""
 
     task: str
+    family: str | None
     difficulty: str | None
     tags: tuple[str, ...]
     programs: int
@@ -84,11 +85,11 @@ def task_outcomes(connection: Connection, run: str) -> list[TaskOutcome]:
         .group_by(_verification.task_id)
         .subquery()
     )
-    columns = (_task.key, _task.difficulty, tags, counted.c.programs, counted.c.accepted)
+    columns = (_task.key, _task.family, _task.difficulty, tags, counted.c.programs, counted.c.accepted)
     query = select(*columns).join_from(schema.task, counted, _task.id == counted.c.task_id).order_by(counted.c.first)
     return [
-        TaskOutcome(key, difficulty, tuple(tags or ()), programs, int(accepted))
-        for key, difficulty, tags, programs, accepted in connection.execute(query)
+        TaskOutcome(key, family, difficulty, tuple(tags or ()), programs, int(accepted))
+        for key, family, difficulty, tags, programs, accepted in connection.execute(query)
     ]
 
 

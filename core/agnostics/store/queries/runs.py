@@ -48,7 +48,7 @@ class RunSummary:
 
 @dataclass(frozen=True, slots=True)
 class EvalScore:
-    """pass@1 over `tasks` tasks in a phase, with its 95 % bootstrap interval over tasks."""
+    """pass@1 over `tasks` tasks in a phase, with its 95 % bootstrap interval over families of tasks."""
 
     phase: str
     pass_at_1: float
@@ -63,6 +63,8 @@ class PassCount:
     name: Any
     programs: int
     accepted: int
+    family: str | None = None
+    """The family of the task, in counts by task."""
 
     @property
     def rate(self) -> float:
@@ -79,18 +81,27 @@ where r.id in :runs
 order by r.started_at desc, r.id desc
 """
 _COUNTED = """
-select {what} as name, count(*) as programs, sum(case when v.verdict = 'accepted' then 1 else 0 end) as accepted
+select {what} as name, count(*) as programs, sum(case when v.verdict = 'accepted' then 1 else 0 end) as accepted{more}
 from verification v
 {join}
 where v.run_id = :run and v.phase = :phase and v.verdict <> 'sandbox_error'
 group by {group}
 order by {order}
 """
-_BY_STEP = text(_COUNTED.format(what="v.step", join="", group="v.step", order="v.step"))
-_BY_TASK = text(_COUNTED.format(what="v.task_id", join="", group="v.task_id", order="min(v.completion_id)"))
+_BY_STEP = text(_COUNTED.format(what="v.step", more="", join="", group="v.step", order="v.step"))
+_BY_TASK = text(
+    _COUNTED.format(
+        what="v.task_id",
+        more=", t.family",
+        join="join task t on t.id = v.task_id",
+        group="v.task_id, t.family",
+        order="min(v.completion_id)",
+    )
+)
 _BY_FAMILY = text(
     _COUNTED.format(
         what="t.family",
+        more="",
         join="join task t on t.id = v.task_id",
         group="t.family",
         order="avg(case when v.verdict = 'accepted' then 1.0 else 0.0 end), t.family",
@@ -148,8 +159,14 @@ def _mean_rate(counts: Sequence[PassCount]) -> float | None:
 
 def scores(connection: Connection, run: str, seed: int) -> list[EvalScore]:
     """pass@1 in each evaluation of `run`, in order; intervals are resampled from `seed`."""
-    rates = {phase: [c.rate for c in _counts(connection, _BY_TASK, run, phase)] for phase in EVALUATIONS}
-    return [EvalScore(p, fmean(r), bootstrap_interval(r, seed=seed), len(r)) for p, r in rates.items() if r]
+    counts = {phase: _counts(connection, _BY_TASK, run, phase) for phase in EVALUATIONS}
+    return [_eval_score(phase, tasks, seed) for phase, tasks in counts.items() if tasks]
+
+
+def _eval_score(phase: str, tasks: Sequence[PassCount], seed: int) -> EvalScore:
+    rates = [task.rate for task in tasks]
+    interval = bootstrap_interval(rates, [task.family for task in tasks], seed=seed)
+    return EvalScore(phase, fmean(rates), interval, len(rates))
 
 
 def curve(connection: Connection, run: str) -> list[PassCount]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass
 
 from sqlalchemy import Connection, select, text
 
@@ -15,11 +16,20 @@ group by step, verdict
 order by step, verdict
 """)
 _HELD_OUT = text("""
-select step, task_id, avg(case when verdict = 'accepted' then 1.0 else 0.0 end) from verification
-where run_id = :run and phase in ('eval_before', 'eval_during', 'eval_after') and verdict <> 'sandbox_error'
-group by phase, step, task_id
-order by step, min(completion_id)
+select v.phase, v.step, t.family, avg(case when v.verdict = 'accepted' then 1.0 else 0.0 end) from verification v
+join task t on t.id = v.task_id
+where v.run_id = :run and v.phase in ('eval_before', 'eval_during', 'eval_after') and v.verdict <> 'sandbox_error'
+group by v.phase, v.step, v.task_id, t.family
+order by v.step, min(v.completion_id)
 """)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOutRates:
+    """The pass rate of each held-out task in one evaluation, and its family."""
+
+    rates: list[float]
+    families: list[str | None]
 
 
 def metrics_by_step(connection: Connection, run: str) -> dict[int, dict[str, float]]:
@@ -40,12 +50,18 @@ def verdicts_by_step(connection: Connection, run: str) -> dict[int, dict[str, in
     return dict(counts)
 
 
-def held_out_by_step(connection: Connection, run: str) -> dict[int, list[float]]:
-    """The pass rate of each held-out task, by the number of training steps before the evaluation.
+def held_out_by_step(connection: Connection, run: str) -> dict[int, HeldOutRates]:
+    """The pass rates of held-out tasks, by the number of training steps before the evaluation.
 
-    Sandbox errors are not counted; a task with no other verdict is left out.
+    They are of one split: of validation tasks if the run was evaluated during training, else of the tasks that it was
+    evaluated on before and after. Sandbox errors are not counted; a task with no other verdict is left out.
     """
-    rates = defaultdict[int, list[float]](list)
-    for step, _, rate in connection.execute(_HELD_OUT, {"run": run}):
-        rates[step].append(float(rate))
-    return dict(rates)
+    rows = connection.execute(_HELD_OUT, {"run": run}).all()
+    is_validated = any(phase == "eval_during" for phase, *_ in rows)
+    found: dict[int, HeldOutRates] = {}
+    for phase, step, family, rate in rows:
+        if (phase == "eval_during") == is_validated:
+            of_step = found.setdefault(step, HeldOutRates([], []))
+            of_step.rates.append(float(rate))
+            of_step.families.append(family)
+    return found

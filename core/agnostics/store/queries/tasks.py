@@ -10,11 +10,12 @@ from sqlalchemy import Connection, func, select, text
 from agnostics.store.views import pass_rates
 
 _BY_TASK = text("""
-select count(*) as programs, sum(case when v.verdict = 'accepted' then 1 else 0 end) as accepted
+select count(*) as programs, sum(case when v.verdict = 'accepted' then 1 else 0 end) as accepted, t.family
 from verification v
+join task t on t.id = v.task_id
 where v.run_id = :run and v.verdict <> 'sandbox_error'
   and (v.phase = 'eval' or (v.phase = 'train' and v.step <= :steps))
-group by v.task_id
+group by v.task_id, t.family
 order by v.task_id
 """)
 
@@ -25,6 +26,8 @@ class SampleCounts:
 
     programs: int
     accepted: int
+    family: str | None = None
+    """The family of the task."""
 
 
 def sample_counts_by_task(connection: Connection, run: str, steps: int) -> list[SampleCounts]:
@@ -35,8 +38,8 @@ def sample_counts_by_task(connection: Connection, run: str, steps: int) -> list[
 def sample_counts(connection: Connection, run: str, phases: Sequence[str]) -> dict[str, SampleCounts]:
     """The counts of each task in `phases` of `run`, by the task's id."""
     rate = pass_rates.c
-    query = select(rate.task, func.sum(rate.programs), func.sum(rate.accepted)).where(
+    query = select(rate.task, func.sum(rate.programs), func.sum(rate.accepted), rate.family).where(
         rate.run == run, rate.phase.in_(phases)
     )
-    rows = connection.execute(query.group_by(rate.task).order_by(rate.task))
-    return {task: SampleCounts(int(programs), int(accepted)) for task, programs, accepted in rows}
+    rows = connection.execute(query.group_by(rate.task, rate.family).order_by(rate.task))
+    return {task: SampleCounts(int(programs), int(accepted), family) for task, programs, accepted, family in rows}

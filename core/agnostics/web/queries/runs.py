@@ -49,6 +49,7 @@ class CurveData:
     values: Mapping[str, list[float | None]]
     width: int
     held_out: list[HeldOutScore]
+    """On validation tasks if the run was evaluated during training, so that one curve is of one set of tasks."""
 
 
 def run_names(connection: Connection) -> tuple[list[str], list[str]]:
@@ -109,7 +110,9 @@ def curves(connection: Connection, run: str) -> CurveData:
     width = -(-len(metrics) // MOST_POINTS) or 1
     groups = [list(metrics)[start : start + width] for start in range(0, len(metrics), width)]
     values = {name: [_mean(metrics, group, name) for group in groups] for name in CURVE_METRICS}
-    return CurveData([group[-1] for group in groups], values, width, held_out(connection, run))
+    evaluations = held_out(connection, run)
+    validations = [one for one in evaluations if one.phase == "eval_during"]
+    return CurveData([group[-1] for group in groups], values, width, validations or evaluations)
 
 
 def held_out(connection: Connection, run: str) -> list[HeldOutScore]:

@@ -9,7 +9,7 @@ from typing import ClassVar
 from agnostics import Dataset, Task, UsageError, unknown_name_error
 
 from agnostics_datasets.starter import algorithms, arithmetic, lists, parsing, strings
-from agnostics_datasets.starter.family import Parameters, TaskFamily
+from agnostics_datasets.starter.family import NumberedCombination, TaskFamily, in_turn
 
 FAMILIES: dict[str, TaskFamily] = {
     family.name: family for theme in (arithmetic, algorithms, strings, lists, parsing) for family in theme.FAMILIES
@@ -42,25 +42,12 @@ class Starter(Dataset):
 
 
 def _generate(split: str, seed: int) -> Iterator[Task]:
-    for family, index, (statement, parameters) in _ordered(split, seed):
+    parts = [(family, _part(family, split)) for family in FAMILIES.values()]
+    for family, index, (statement, parameters) in in_turn(parts, Random(f"starter/{seed}/{split}")):
         name = f"starter-{seed}/{family.name}/{index}"
         yield family.task(name, statement, parameters, wide=split == "test", seed=seed)
 
 
-def _ordered(split: str, seed: int) -> Iterator[tuple[TaskFamily, int, tuple[str, Parameters]]]:
-    """Round-robin over the families, shuffled in each round, until every combination of the split is used."""
-    rng = Random(f"starter/{seed}/{split}")
-    left = [(family, _part(family, split)) for family in FAMILIES.values()]
-    for _, part in left:
-        rng.shuffle(part)
-    while left:
-        rng.shuffle(left)
-        for family, part in left:
-            index, combination = part.pop()
-            yield family, index, combination
-        left = [(family, part) for family, part in left if part]
-
-
-def _part(family: TaskFamily, split: str) -> list[tuple[int, tuple[str, Parameters]]]:
+def _part(family: TaskFamily, split: str) -> list[NumberedCombination]:
     every = enumerate(family.combinations())
     return [(index, each) for index, each in every if (index % HELD_OUT == 0) == (split == "test")]

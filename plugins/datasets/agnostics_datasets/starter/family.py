@@ -16,6 +16,8 @@ MOST_ALIKE = 4
 MOST_COMBINATIONS = 240
 MOST_DRAWS = 10_000
 Parameters = dict[str, int | str]
+NumberedCombination = tuple[int, tuple[str, Parameters]]
+"""The number of a combination in its family, its statement and its parameters."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +56,21 @@ class TaskFamily:
         Random(f"starter/{self.name}").shuffle(every)
         return every[:MOST_COMBINATIONS]
 
-    def task(self, name: str, statement: str, parameters: Parameters, *, wide: bool, seed: int) -> Task:
-        """The task with this statement, its tests drawn from `seed`; half of them wide if `wide`."""
-        cases = self._cases(Random(f"starter/{seed}/{self.name}/{statement}"), parameters, wide)
+    def task(
+        self,
+        name: str,
+        statement: str,
+        parameters: Parameters,
+        *,
+        wide: bool,
+        seed: int,
+        accepts: Callable[[str], bool] = lambda _: True,
+    ) -> Task:
+        """The task with this statement, its tests drawn from `seed`; half of them wide if `wide`.
+
+        Only inputs that `accepts` are used. Raises ValueError if these are too few.
+        """
+        cases = self._cases(Random(f"starter/{seed}/{self.name}/{statement}"), parameters, wide, accepts)
         return Task(
             id=name,
             statement=statement,
@@ -66,14 +80,19 @@ class TaskFamily:
             parameters=parameters,
         )
 
-    def _cases(self, rng: Random, parameters: Parameters, wide: bool) -> Iterator[tuple[str, str]]:
+    def _cases(
+        self, rng: Random, parameters: Parameters, wide: bool, accepts: Callable[[str], bool]
+    ) -> Iterator[tuple[str, str]]:
         """Inputs and answers; a constant passes at most four of six, and so does an echo of the input."""
         seen, ways = set[str](), Counter[str]()
         for _ in range(MOST_DRAWS):
             template, values = self.form.draw(rng, wide and len(seen) % 2 == 1)
-            text, answer = template.format(**parameters), _render(self.solve(*values, **parameters))
+            text = template.format(**parameters)
+            if text in seen or not accepts(text):
+                continue
+            answer = _render(self.solve(*values, **parameters))
             passing = [answer, "echo"] if answer == text else [answer]
-            if text in seen or not answer.strip() or any(ways[way] >= MOST_ALIKE for way in passing):
+            if not answer.strip() or any(ways[way] >= MOST_ALIKE for way in passing):
                 continue
             seen.add(text)
             ways.update(passing)
@@ -81,6 +100,21 @@ class TaskFamily:
             if len(seen) == TESTS:
                 return
         raise ValueError(f"{self.name}: inputs drawn for {parameters} have too few different answers")
+
+
+def in_turn(
+    parts: Sequence[tuple[TaskFamily, list[NumberedCombination]]], rng: Random
+) -> Iterator[tuple[TaskFamily, int, tuple[str, Parameters]]]:
+    """Round-robin over the families, shuffled in each round, until every combination of `parts` is used."""
+    left = list(parts)
+    for _, part in left:
+        rng.shuffle(part)
+    while left:
+        rng.shuffle(left)
+        for family, part in left:
+            index, combination = part.pop()
+            yield family, index, combination
+        left = [(family, part) for family, part in left if part]
 
 
 def _render(answer: Any) -> str:
