@@ -16,7 +16,7 @@ from agnostics.callbacks.tensorboard import TensorBoardLogger
 from agnostics.callbacks.wandb import WandbLogger
 from agnostics.inference.provider import BUILTIN_PROVIDERS, EngineProvider
 from agnostics.plugins.specs import CONTRACT_VERSION, hookimpl
-from agnostics.types.reward import Accepted, RewardPolicy
+from agnostics.types.reward import Accepted, Format, PassedTests, RewardPolicy, Steps
 
 if TYPE_CHECKING:
     from agnostics.sandbox.backend import SandboxBackend
@@ -26,8 +26,8 @@ AGN_CONTRACT = CONTRACT_VERSION
 
 @hookimpl
 def agn_rewards() -> list[RewardPolicy]:
-    """The reward of the paper."""
-    return [Accepted()]
+    """The reward of the paper, and those with a partial signal."""
+    return [Accepted(), PassedTests(), Steps(), Format()]
 
 
 @hookimpl

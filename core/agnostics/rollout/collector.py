@@ -120,19 +120,32 @@ class RolloutCollector:
     interrupts: InterruptHandler = field(default_factory=InterruptHandler)
 
     def collect(
-        self, prompts: Sequence[RenderedPrompt], group_size: int, params: SamplingParams, seed: str
+        self,
+        prompts: Sequence[RenderedPrompt],
+        group_size: int,
+        params: SamplingParams,
+        seed: str,
+        *,
+        stop_on_failure: bool = True,
     ) -> RolloutBatch:
         """Sample `group_size` completions of each prompt and verify them. `seed` decides the tokens.
 
-        Every rank collects its shard and returns all rollouts.
+        Without `stop_on_failure` every test of a program is run, also after a failed one. Every rank collects its shard
+        and returns all rollouts.
         """
-        return self.submit(prompts, group_size, params, seed).result()
+        return self.submit(prompts, group_size, params, seed, stop_on_failure=stop_on_failure).result()
 
     def submit(
-        self, prompts: Sequence[RenderedPrompt], group_size: int, params: SamplingParams, seed: str
+        self,
+        prompts: Sequence[RenderedPrompt],
+        group_size: int,
+        params: SamplingParams,
+        seed: str,
+        *,
+        stop_on_failure: bool = True,
     ) -> PendingBatch:
         """Start to collect a batch, after all batches submitted before; see `collect`."""
-        return PendingBatch(self, prompts, group_size, params, seed)
+        return PendingBatch(self, prompts, group_size, params, seed, stop_on_failure)
 
     def sample(self, prompts: Sequence[RenderedPrompt], params: SamplingParams, seed: str) -> list[Rollout]:
         """One rollout of each prompt, not verified, on all ranks."""
@@ -176,8 +189,9 @@ class PendingBatch:
         group_size: int,
         params: SamplingParams,
         seed: str,
+        stop_on_failure: bool,
     ) -> None:
-        self._collector, self._group_size = collector, group_size
+        self._collector, self._group_size, self._stop_on_failure = collector, group_size, stop_on_failure
         self._requests = [
             SampleRequest(prompt, sample, seed_for(seed, prompt.task.id, sample))
             for prompt in prompts
@@ -236,7 +250,7 @@ class PendingBatch:
         program = verifier.program_of(rollout)
         key = (index // self._group_size, program)
         if key not in self._by_program:
-            self._by_program[key] = verifier.submit(program, rollout.task)
+            self._by_program[key] = verifier.submit(program, rollout.task, stop_on_failure=self._stop_on_failure)
         return self._by_program[key]
 
 

@@ -84,6 +84,8 @@ class RolloutSchedule:
     steps_ahead: int
     steps: int
     """The number of the last step."""
+    stop_on_failure: bool = True
+    """End a program at its first failed test."""
     _pending: deque[PendingBatch] = field(default_factory=deque)
 
     def collect(self, step: int) -> RolloutBatch:
@@ -107,4 +109,5 @@ class RolloutSchedule:
         return self._submit(step, chosen).result() if chosen else None
 
     def _submit(self, step: int, prompts: Sequence[RenderedPrompt]) -> PendingBatch:
-        return self.collector.submit(prompts, self.group_size, self.params, f"{self.seed}/train/{step}")
+        seed, stop = f"{self.seed}/train/{step}", self.stop_on_failure
+        return self.collector.submit(prompts, self.group_size, self.params, seed, stop_on_failure=stop)

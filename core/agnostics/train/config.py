@@ -132,7 +132,8 @@ class RunConfig(Frozen):
     dataset: str = "starter"
     """A data set: an adapter's name, `adapter:source`, or a file."""
     reward: str = "accepted"
-    """The reward policy."""
+    """The reward policy: accepted, tests_passed, steps, format, one of a plugin, or `path.py:NAME`: a function or a
+    class in a file."""
     algorithm: str = "grpo"
     """The algorithm: grpo, dr_grpo, dapo, gspo, cwm, or one of a plugin."""
     steps: PositiveInt | None = None

@@ -160,6 +160,7 @@ def _open_trainer(
         seed=config.seed,
         steps_ahead=inputs.algorithm.max_off_policy_steps // config.train.updates_per_batch,
         steps=inputs.steps,
+        stop_on_failure=not inputs.reward.needs_all_tests,
     )
     return Trainer(
         config=config,

@@ -12,6 +12,7 @@ from agnostics.callbacks.callback import RunCallback
 from agnostics.models.loading import find_model, load_tokenizer
 from agnostics.models.resolve import completion_room, resolve_model
 from agnostics.plugins.manager import PluginManager
+from agnostics.plugins.reward_file import absolute_reward
 from agnostics.rollout.prompts import RenderedPrompt, render_prompts
 from agnostics.rollout.schedule import TaskSampler, round_robin_order
 from agnostics.train.config import RunConfig
@@ -117,7 +118,7 @@ def configured_algorithm(algorithm: Algorithm, config: RunConfig) -> Algorithm:
 def resolved_config(config: RunConfig, inputs: RunInputs, store: str, output: Path) -> RunConfig:
     """`config` with every default filled in, and with paths that are valid from any folder."""
     names = {"language": absolute_name(config.language), "dataset": absolute_name(config.dataset)}
-    names["model"] = absolute_model(config.model)
+    names |= {"model": absolute_model(config.model), "reward": absolute_reward(config.reward)}
     whole = with_algorithm_settings(config, inputs.algorithm)
     train = whole.train.model_copy(update={"max_logprob_mismatch": whole.train.logprob_mismatch_bound})
     return whole.model_copy(
