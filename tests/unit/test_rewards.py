@@ -94,7 +94,7 @@ def test_a_program_that_continues_its_prompt_needs_no_block() -> None:
 
 @pytest.mark.parametrize("name", ["accepted", "tests_passed", "steps", "format"])
 def test_every_verdict_has_a_reward_and_a_failed_sandbox_has_none(name: str) -> None:
-    verdicts = [verdict for verdict in Verdict if verdict is not Verdict.SKIPPED]
+    verdicts: list[Verdict] = [verdict for verdict in Verdict if verdict is not Verdict.SKIPPED]
     rewards = dict(zip(verdicts, _rewards(name, *(_rollout(verdict=verdict) for verdict in verdicts)), strict=True))
     assert rewards.pop(BROKEN) is None
     assert all(reward is not None and 0 <= reward <= 1 for reward in rewards.values())
@@ -174,7 +174,10 @@ def test_a_file_without_the_policy_is_an_error_in_one_line(
     [
         ("return [1.0]", " gave 1 rewards for 2 rollouts"),
         ("return 3", " raised TypeError: 'int' object is not iterable"),
-        ("\n    return [1 / (r.num_tokens - 10) for r in group]", ", line 3, raised ZeroDivisionError: division by zero"),
+        (
+            "\n    return [1 / (r.num_tokens - 10) for r in group]",
+            ", line 3, raised ZeroDivisionError: division by zero",
+        ),
         ("return ['good' for _ in group]", " gave the reward 'good'; a reward is a finite number or None"),
         ("return [float('nan') for _ in group]", " gave the reward nan; a reward is a finite number or None"),
     ],
