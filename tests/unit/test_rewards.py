@@ -25,7 +25,7 @@ BLOCK = "```lua\nprint(1)\n```\n"
 
 
 def _task(tests: int) -> Task:
-    return Task(id="t", tests=[Test(input=str(n), output=str(n)) for n in range(tests)])
+    return Task(id="t", tests=tuple(Test(input=str(n), output=str(n)) for n in range(tests)))
 
 
 def _rollout(

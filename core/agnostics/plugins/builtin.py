@@ -6,11 +6,14 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from agnostics.algorithms.algorithm import Algorithm
+from agnostics.algorithms.cispo import CISPO
 from agnostics.algorithms.cwm import CWM
 from agnostics.algorithms.dapo import DAPO
 from agnostics.algorithms.dr_grpo import DR_GRPO
 from agnostics.algorithms.grpo import GRPO
 from agnostics.algorithms.gspo import GSPO
+from agnostics.algorithms.reinforce_plus_plus import REINFORCE_PLUS_PLUS, REINFORCE_PLUS_PLUS_BASELINE
+from agnostics.algorithms.rloo import RLOO
 from agnostics.callbacks.callback import RunCallback
 from agnostics.callbacks.tensorboard import TensorBoardLogger
 from agnostics.callbacks.wandb import WandbLogger
@@ -33,7 +36,7 @@ def agn_rewards() -> list[RewardPolicy]:
 @hookimpl
 def agn_algorithms() -> list[Algorithm]:
     """The paper's algorithm, and those it is compared with."""
-    return [GRPO, DR_GRPO, DAPO, GSPO, CWM]
+    return [GRPO, DR_GRPO, DAPO, GSPO, CWM, CISPO, RLOO, REINFORCE_PLUS_PLUS, REINFORCE_PLUS_PLUS_BASELINE]
 
 
 @hookimpl

@@ -69,8 +69,15 @@ class TrainConfig(Frozen):
     tis_cap: NonNegativeFloat | None = None
     """Above 0: truncated importance sampling. The importance ratio is against the trainer before its first update on
     the batch, and each token is weighted by its ratio between trainer and engine at that time, up to this cap."""
+    mis_high: NonNegativeFloat | None = None
+    """Above 0: masked importance sampling. As `tis_cap`, but a token whose ratio between trainer and engine is above
+    this, or below `mis_low`, is left out of the loss."""
+    mis_low: NonNegativeFloat | None = None
+    """The lowest ratio between trainer and engine that `mis_high` leaves in the loss."""
     kl_coef: NonNegativeFloat | None = None
     """The coefficient of the KL divergence from the starting model, which is then kept in memory; or 0."""
+    entropy_coef: NonNegativeFloat | None = None
+    """The coefficient of the policy's entropy, which is added to the objective; or 0."""
     mask_truncated: bool | None = None
     """Leave truncated completions out of the loss."""
     batch_tokens: NonNegativeInt | None = None
@@ -135,7 +142,8 @@ class RunConfig(Frozen):
     """The reward policy: accepted, tests_passed, steps, format, one of a plugin, or `path.py:NAME`: a function or a
     class in a file."""
     algorithm: str = "grpo"
-    """The algorithm: grpo, dr_grpo, dapo, gspo, cwm, or one of a plugin."""
+    """The algorithm: grpo, dr_grpo, dapo, gspo, cwm, cispo, rloo, reinforce++, reinforce++-baseline, or one of a
+    plugin."""
     steps: PositiveInt | None = None
     """Training steps; one epoch by default."""
     seed: int = 0

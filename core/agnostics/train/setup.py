@@ -63,10 +63,10 @@ def check(config: RunConfig, plugins: PluginManager) -> None:
 
 
 def check_names(config: RunConfig, plugins: PluginManager) -> None:
-    """Raise UsageError for a name that no plugin registered."""
+    """Raise UsageError for a name that no plugin registered, and for settings that exclude each other."""
     plugins.language(config.language)
     plugins.reward(config.reward)
-    plugins.algorithm(config.algorithm)
+    configured_algorithm(plugins.algorithm(config.algorithm), config)
     plugins.engine(config.rollout.engine)
     training_data(config, plugins)
 
@@ -109,10 +109,16 @@ def prepare(
 
 
 def configured_algorithm(algorithm: Algorithm, config: RunConfig) -> Algorithm:
-    """`algorithm` with every setting of `config` that has a field's name and is given."""
+    """`algorithm` with every setting of `config` that has a field's name and is given.
+
+    Raises UsageError for settings that exclude each other.
+    """
     settings: dict[str, Any] = {**config.rollout.model_dump(), **config.train.model_dump()}
     given = {key: settings[key] for key in _ALGORITHM_FIELDS & settings.keys() if settings[key] is not None}
-    return replace(algorithm, **given)
+    try:
+        return replace(algorithm, **given)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
 
 
 def resolved_config(config: RunConfig, inputs: RunInputs, store: str, output: Path) -> RunConfig:

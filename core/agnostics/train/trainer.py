@@ -103,7 +103,7 @@ class Trainer:
                 break
             groups = [self.algorithm.score(group, context) for group in more.groups]
             scored = scored.extended(replace(more, groups=groups))
-        return scored
+        return replace(scored, groups=self.algorithm.normalized(scored.groups))
 
     def _update(self, step: int, batch: RolloutBatch) -> dict[str, float]:
         """Update the policy and check that the engine sampled from it; the metrics of both."""
