@@ -41,6 +41,10 @@ class RolloutConfig(Frozen):
     """Maximum number of times that new prompts are sampled to replace groups with equal rewards; the algorithm's own by
     default."""
 
+    online_difficulty_filtering: bool = False
+    """Sample prompts less often if nearly all of their programs are accepted or nearly none, as estimated from the
+    run's rollouts."""
+
     @model_validator(mode="after")
     def _only_vllm_has_a_separate_process(self) -> Self:
         if self.separate_process and self.engine != "vllm":

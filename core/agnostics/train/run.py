@@ -190,9 +190,10 @@ def _engine_settings(config: RunConfig, inputs: RunInputs) -> EngineSettings:
 
 
 def _restore(start: Path, trainer: Trainer) -> TrainerState:
-    """Restore the checkpoint `start`: weights, optimizer, random state, and the engine's weights."""
+    """Restore the checkpoint `start`: weights, optimizer, random state, order of tasks, and the engine's weights."""
     policy = trainer.learner.policy
     state = checkpoint.restore(start, policy)
+    trainer.rollouts.task_sampler.restore(state.task_sampler, state.step)
     trainer.engine.load_weights(policy.weights(), policy.version)
     return state if state.step else TrainerState(seconds=state.seconds)  # a run at step 0 starts anew
 

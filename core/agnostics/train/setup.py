@@ -13,6 +13,7 @@ from agnostics.models.loading import find_model, load_tokenizer
 from agnostics.models.resolve import completion_room, resolve_model
 from agnostics.plugins.manager import PluginManager
 from agnostics.plugins.reward_file import absolute_reward
+from agnostics.rollout.difficulty import DifficultySampler
 from agnostics.rollout.prompts import RenderedPrompt, render_prompts
 from agnostics.rollout.schedule import TaskSampler, round_robin_order
 from agnostics.train.config import RunConfig
@@ -93,7 +94,8 @@ def prepare(
     prompts, left_out = render_prompts(tokenizer, language, train, limit, config.chat)
     if left_out:
         say(f"{left_out} of {len(train)} tasks are left out: their prompts have more than {limit} tokens")
-    task_sampler = TaskSampler(prompts, config.rollout.prompts_per_step, config.seed)
+    sampler = DifficultySampler if config.rollout.online_difficulty_filtering else TaskSampler
+    task_sampler = sampler(prompts, config.rollout.prompts_per_step, config.seed)
     return RunInputs(
         language=language,
         reward=reward,

@@ -140,7 +140,8 @@ class Trainer:
         times = time_metrics(time.monotonic() - started_s, utilisation, sampled["tokens"])
         self.callbacks.rollouts_finished(step, "train", batch.rollouts)
         self.callbacks.step_finished(step, {**sampled, **metrics, **times}, spans)
-        self.advance(step=step, completions=self.state.completions + len(batch.rollouts))
+        sampler = self.rollouts.task_sampler.state(step)
+        self.advance(step=step, completions=self.state.completions + len(batch.rollouts), task_sampler=sampler)
 
     def _after_step(self) -> None:
         """Evaluate and write a checkpoint, if they are due."""
