@@ -61,6 +61,8 @@ def test_an_algorithm_moves_the_weights_and_stores_what_it_did(
     settings = [*SMALL, f"algorithm={algorithm}"]
     if algorithm == "cwm":
         settings += ["train.batch_tokens=100", "train.updates_per_batch=2"]
+    if algorithm == "reinforce++":
+        settings += ["train.mis_low=0.5", "train.mis_high=5", "train.entropy_coef=0.01"]
     summary = home.run("--model", str(starter_model), "--steps", "2", settings=settings)
     run = summary["run"]
     updates, versions = _values(home, run, "updates"), _values(home, run, "policy_version")
