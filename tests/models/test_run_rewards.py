@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -34,16 +35,26 @@ def test_the_function_of_the_documentation_is_the_reward_and_sees_every_test(
     for reward, passed, tests, tokens in stored:
         assert reward == pytest.approx(passed / tests - 0.001 * tokens)
     assert any(0 < passed < tests for _, passed, tests, _ in stored)
-    later = (
-        "select count(*) from tests a join tests b using (run, completion_id) where a.phase = ? and a.number < b.number"
-    )
-    assert home.query(f"{later} and a.verdict != 'accepted' and b.verdict = 'accepted'", "train") > [(0,)]
-    skipped = "select phase, count(*) from tests where verdict = 'skipped' and exit_code is null group by phase"
-    ran = "completion_id in (select completion_id from tests where verdict not in ('skipped'))"
-    assert [phase for phase, _ in home.query(skipped.replace("group", f"and {ran} group"))] == [
-        "eval_after",
-        "eval_before",
-    ]
+    verdicts = _verdicts(home, run)
+    assert any(_skips(tests) for tests in verdicts["eval_before"])
+    assert not any(_skips(tests) for tests in verdicts["train"])
+    assert any("wrong_answer" in tests[: tests.index("accepted")] for tests in verdicts["train"] if "accepted" in tests)
+
+
+def _verdicts(home: Any, run: str) -> dict[str, list[list[str]]]:
+    """The verdicts on the tests of each completion, in order, by the phase of the run."""
+    found = defaultdict[str, dict[int, list[str]]](lambda: defaultdict(list))
+    columns = "phase, completion_id, verdict"
+    for phase, completion, verdict in home.query(
+        f"select {columns} from test_results where run = ? order by number", run
+    ):
+        found[phase][completion].append(verdict)
+    return {phase: list(completions.values()) for phase, completions in found.items()}
+
+
+def _skips(tests: list[str]) -> bool:
+    """Whether tests of a program that ran were skipped."""
+    return len({*tests} - {"skipped"}) > 0 and "skipped" in tests
 
 
 @pytest.mark.parametrize(
