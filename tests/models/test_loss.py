@@ -9,14 +9,18 @@ from itertools import pairwise
 import pytest
 import torch
 from agnostics.algorithms.algorithm import Algorithm
+from agnostics.algorithms.cispo import CISPO
 from agnostics.algorithms.loss import (
     MicroBatch,
     clipped_objective,
     kl_estimate,
     micro_batch_loss,
+    mis_weights,
     sequence_log_ratio,
     tis_weights,
 )
+from agnostics.algorithms.reinforce_plus_plus import REINFORCE_PLUS_PLUS, REINFORCE_PLUS_PLUS_BASELINE
+from agnostics.algorithms.rloo import RLOO
 from agnostics.algorithms.scoring import BatchTotals, LossNormalization, token_weights
 from hypothesis import given
 from hypothesis import strategies as st
@@ -146,6 +150,83 @@ def test_truncated_importance_weight_is_the_ratio_to_the_engine_up_to_its_cap() 
     assert tis_weights(old, engine, cap=2.0).tolist() == pytest.approx([1.25, 2.0, 0.5])
 
 
+def test_masked_importance_weight_is_the_ratio_to_the_engine_or_nothing() -> None:
+    old, engine = torch.tensor([0.5, 0.9, 0.1, 0.4]).log(), torch.tensor([0.4, 0.1, 0.4, 0.4]).log()
+    assert mis_weights(old, engine, low=0.5, high=5.0).tolist() == pytest.approx([1.25, 0.0, 0.0, 1.0])
+    assert mis_weights(old, engine, low=0.0, high=10.0).tolist() == pytest.approx([1.25, 9.0, 0.25, 1.0])
+
+
+def test_masked_tokens_have_no_part_in_the_loss_and_count_in_its_divisor() -> None:
+    """Every third token is one on which trainer and engine differ by a factor of e^2 or e^-2."""
+    now, _ = _frozen_batch()
+    batch = _batch()
+    gaps = [(0.1, 2.0, -2.0)[place % 3] for place in range(sum(LENGTHS))]
+    batch = replace(batch, old_logprobs=batch.rollout_logprobs + torch.tensor(gaps))
+    masked = replace(GRPO, mis_low=0.5, mis_high=5.0)
+    found = _loss_and_gradient(masked, _flat(now), batch)
+    value, gradient = 0.0, []
+    rows = zip(_flat(now).tolist(), batch.old_logprobs.tolist(), batch.advantages.tolist(), gaps, strict=True)
+    for logprob, old, advantage, gap in rows:
+        ratio, weight = math.exp(logprob - old), math.exp(gap) * (0.5 <= math.exp(gap) <= 5.0) / sum(LENGTHS)
+        free, bounded = ratio * advantage, max(1 - LOW, min(1 + HIGH, ratio)) * advantage
+        value -= weight * min(free, bounded)
+        gradient.append(-weight * ratio * advantage if free <= bounded else 0.0)
+    assert found[0] == pytest.approx(value, rel=1e-5)
+    assert found[1] == pytest.approx(gradient, rel=1e-4)
+    assert sum(entry == 0 for entry in found[1]) >= sum(LENGTHS) * 2 // 3
+
+
+def test_cispo_weights_the_gradient_of_every_token_with_its_clipped_ratio() -> None:
+    """MiniMax 2025, equations 4 and 5, token by token; some ratios are beyond the clip."""
+    now, sampled = _frozen_batch()
+    algorithm = replace(CISPO, clip_high=0.3)
+    batch = _batch()
+    batch = replace(batch, old_logprobs=batch.rollout_logprobs)
+    found = micro_batch_loss(algorithm, _flat(now), batch)
+    value, gradient, clipped = 0.0, [], []
+    for logprob, old, advantage in zip(
+        _flat(now).tolist(), _flat(sampled).tolist(), batch.advantages.tolist(), strict=True
+    ):
+        ratio = math.exp(logprob - old)
+        weight = max(0.0, min(1.3, ratio))
+        value += weight * advantage * logprob / sum(LENGTHS)
+        gradient.append(-weight * advantage / sum(LENGTHS))
+        clipped.append(ratio > 1.3)
+    assert found.value.item() == pytest.approx(-value, rel=1e-5)
+    assert _loss_and_gradient(algorithm, _flat(now), batch)[1] == pytest.approx(gradient, rel=1e-4)
+    assert found.is_clipped.tolist() == clipped
+    assert 0 < sum(clipped) < len(clipped)
+
+
+@pytest.mark.parametrize("algorithm", [CISPO, RLOO, REINFORCE_PLUS_PLUS, REINFORCE_PLUS_PLUS_BASELINE])
+def test_on_policy_the_gradient_is_that_of_reinforce(algorithm: Algorithm) -> None:
+    """sum_t w_t A_t grad log p_t: the clip changes nothing where the ratio is 1."""
+    now, _ = _frozen_batch()
+    batch = replace(_batch("constant"), old_logprobs=_flat(now))
+    _, gradient = _loss_and_gradient(algorithm, _flat(now), batch)
+    assert gradient == pytest.approx((-batch.loss_weights * batch.advantages).tolist(), rel=1e-5)
+
+
+def test_entropy_is_taken_off_the_loss_with_its_weight() -> None:
+    now, _ = _frozen_batch()
+    batch = _batch()
+    without = micro_batch_loss(GRPO, _flat(now), batch)
+    entropies = torch.linspace(0.1, 2.0, sum(LENGTHS)).requires_grad_()
+    found = micro_batch_loss(replace(GRPO, entropy_coef=0.01), _flat(now), batch, entropies)
+    mean = sum(entropies.tolist()) / sum(LENGTHS)
+    assert found.value.item() == pytest.approx(without.value.item() - 0.01 * mean)
+    torch.autograd.backward(found.value)
+    assert entropies.grad is not None
+    assert entropies.grad.tolist() == pytest.approx([-0.01 / sum(LENGTHS)] * sum(LENGTHS))
+
+
+@pytest.mark.parametrize("entropies", [None, torch.ones(sum(LENGTHS))])
+def test_an_entropy_term_without_a_gradient_is_an_error(entropies: torch.Tensor | None) -> None:
+    now, _ = _frozen_batch()
+    with pytest.raises(ValueError, match="entropies with a gradient"):
+        micro_batch_loss(replace(GRPO, entropy_coef=0.01), _flat(now), _batch(), entropies)
+
+
 def test_divergence_estimate_is_never_negative_and_right_in_the_mean() -> None:
     policy, reference = torch.tensor([0.7, 0.2, 0.1]), torch.tensor([0.5, 0.25, 0.25])
     estimate = kl_estimate(policy.log(), reference.log())
@@ -176,7 +257,15 @@ def test_divergence_is_added_with_its_weight() -> None:
 
 
 @pytest.mark.parametrize("normalization", ["token", "sequence", "constant"])
-@pytest.mark.parametrize("changes", [{}, {"ratio_level": "sequence"}, {"kl_coef": 0.1, "tis_cap": 1.05}])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"ratio_level": "sequence"},
+        {"kl_coef": 0.1, "tis_cap": 1.05},
+        {"clipping": "weight", "mis_high": 1.2},
+    ],
+)
 def test_micro_batches_add_up_to_the_batch(normalization: LossNormalization, changes: dict[str, float]) -> None:
     algorithm = replace(GRPO, **changes)  # type: ignore[arg-type]
     now, _ = _frozen_batch()

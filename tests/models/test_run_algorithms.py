@@ -21,19 +21,17 @@ SMALL = [
     *("rollout.temperature=1.0", "train.learning_rate=1e-3", "train.warmup_epochs=0", "evaluation.tasks=0"),
 ]
 PACK = """
-from statistics import fmean
 from agnostics import hookimpl
 from agnostics.algorithms.algorithm import Algorithm
 
 
-def leave_one_out(rewards, lengths):
-    size = len(rewards)
-    return [(reward - fmean(rewards)) * size / max(size - 1, 1) for reward in rewards]
+def best_only(rewards, lengths):
+    return [float(reward == max(rewards) > 0) for reward in rewards]
 
 
 @hookimpl
 def agn_algorithms():
-    return [Algorithm(name="rloo", source="arXiv:2402.14740", advantage_function=leave_one_out)]
+    return [Algorithm(name="raft", source="arXiv:2304.06767", advantage_function=best_only)]
 """
 
 
@@ -52,15 +50,19 @@ def _furthest(one: Path, other: Path) -> float:
     return max((ours[name] - theirs[name]).abs().max().item() for name in ours)
 
 
-@pytest.mark.parametrize("algorithm", ["grpo", "dr_grpo", "dapo", "gspo", "cwm", "rloo"])
+@pytest.mark.parametrize(
+    "algorithm", ["grpo", "dr_grpo", "dapo", "gspo", "cwm", "cispo", "rloo", "reinforce++", "raft"]
+)
 def test_an_algorithm_moves_the_weights_and_stores_what_it_did(
     algorithm: str, starter_model: Path, home: Any, install_pack: Callable[[str, str], None]
 ) -> None:
-    if algorithm == "rloo":
-        install_pack("rloo", PACK)
+    if algorithm == "raft":
+        install_pack("raft", PACK)
     settings = [*SMALL, f"algorithm={algorithm}"]
     if algorithm == "cwm":
         settings += ["train.batch_tokens=100", "train.updates_per_batch=2"]
+    if algorithm == "reinforce++":
+        settings += ["train.mis_low=0.5", "train.mis_high=5", "train.entropy_coef=0.01"]
     summary = home.run("--model", str(starter_model), "--steps", "2", settings=settings)
     run = summary["run"]
     updates, versions = _values(home, run, "updates"), _values(home, run, "policy_version")
@@ -69,7 +71,7 @@ def test_an_algorithm_moves_the_weights_and_stores_what_it_did(
     groups = sum(_values(home, run, "groups"))
     stored = home.query("select count(*) from verification where run_id = ?", run)
     assert stored == [(summary["completions"],)] == [(groups * 6,)]
-    assert groups == 4 or algorithm == "dapo"
+    assert groups == 4 or algorithm in {"dapo", "cispo"}
     assert (max(updates) > 2) is (algorithm == "cwm")
     names = ("loss", "importance_ratio", "clip_fraction", "kl", "grad_norm", "logprob_mismatch")
     for name in (*names, "filtered", "stale_rollouts"):

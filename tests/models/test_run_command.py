@@ -160,9 +160,16 @@ def _losses(home: Any, run: str) -> list[Any]:
 
 
 @pytest.mark.slow
-def test_a_run_killed_ten_times_at_random_ends_as_one_that_was_not(starter_model: Path, home: Any) -> None:
+def test_a_run_killed_ten_times_at_random_ends_as_one_that_was_not(
+    starter_model: Path, home: Any, tmp_path: Path
+) -> None:
+    """Its prompts depend on its rollouts, too: six tasks that do not come equally often."""
     settings = [*TINY, *HELD_OUT, "rollout.engine=transformers", "checkpoint_interval=3", "evaluation.eval_interval=4"]
-    words = ("--model", str(starter_model), "--steps", "10")
+    settings += ["rollout.online_difficulty_filtering=true"]
+    lines = home.tasks.read_text().splitlines(keepends=True)
+    tasks = tmp_path / "few.jsonl"
+    tasks.write_text("".join([*lines[:6], *(line for line in lines if '"split": "test"' in line)]))
+    words = ("--model", str(starter_model), "--dataset", str(tasks), "--steps", "10")
     started = time.monotonic()
     whole = home.run(*words, settings=settings)["run"]
     lasted, rng = time.monotonic() - started, random.Random(0)
@@ -181,6 +188,9 @@ def test_a_run_killed_ten_times_at_random_ends_as_one_that_was_not(starter_model
     assert _texts(home, run) == _texts(home, whole)
     assert _rewards(home, run) == _rewards(home, whole)
     assert _losses(home, run) == _losses(home, whole)
+    turns = "select count(distinct step) from verifications where run = ? and phase = 'train' group by task"
+    counts = [count for (count,) in home.query(turns, run)]
+    assert max(counts) - min(counts) > 1  # in the shuffled order each comes three or four times
     measured = "select distinct step from verification where run_id = ? and phase = 'eval_during' order by step"
     assert home.query(measured, run) == [(0,), (4,), (8,), (10,)]
     both = "select distinct task from verifications where run = ? and phase {} 'eval_during'"

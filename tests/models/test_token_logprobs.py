@@ -77,6 +77,18 @@ def test_logprobs_and_gradients_are_those_of_all_logits(
         assert torch.allclose(gradients[key], gradient, atol=1e-4, rtol=1e-4), key
 
 
+@pytest.mark.parametrize("chunk", [7, 1000])
+def test_gradients_of_entropies_are_those_of_all_logits(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(token_logprobs, "LOGITS_PER_CHUNK", VOCABULARY * chunk)
+    plain, model = _model("tied"), _model("tied")
+    logprobs, entropies = TokenLogprobModel(model, TEMPERATURE, entropy_gradient=True)(PROMPT, TOKENS, MASK)
+    expected = _plain(plain)
+    assert torch.allclose(entropies, expected[1], atol=1e-5)
+    gradients = _gradients(model, logprobs + entropies)
+    for key, gradient in _gradients(plain, expected[0] + expected[1]).items():
+        assert torch.allclose(gradients[key], gradient, atol=1e-4, rtol=1e-4), key
+
+
 class Largest(TorchDispatchMode):
     """Remembers the largest tensor that an operation made, in numbers."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -63,12 +64,14 @@ def _step_in_plain_torch(folder: Path, rollouts: list[Rollout], settings: TrainC
         prompt, mask = rollout.prompt_ids, torch.tensor(rollout.mask)
         logits = model(torch.tensor([prompt + rollout.token_ids])).logits[0, len(prompt) - 1 : -1]
         targets = torch.tensor(rollout.token_ids)[:, None]
-        logprobs = (logits / TEMPERATURE).log_softmax(-1).gather(-1, targets).squeeze(-1)
+        distribution = (logits / TEMPERATURE).log_softmax(-1)
+        logprobs, entropies = distribution.gather(-1, targets).squeeze(-1), -(distribution.exp() * distribution).sum(-1)
         sampled = torch.tensor([logprob for segment in rollout.segments for logprob in segment.logprobs])
         assert rollout.advantage is not None
         advantage = torch.tensor(rollout.advantage)
         objective = clipped_objective(logprobs - sampled, advantage, clip_low=0.2, clip_high=0.2)
-        torch.autograd.backward(-(objective.value * mask).sum() * rollout.loss_weight)
+        value = objective.value + (settings.entropy_coef or 0.0) * entropies
+        torch.autograd.backward(-(value * mask).sum() * rollout.loss_weight)
     torch.nn.utils.clip_grad_norm_(model.parameters(), settings.max_grad_norm)
     optimizer.step()
     return {name: weight.detach() for name, weight in model.named_parameters()}
@@ -95,16 +98,17 @@ def _mean_distance(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor])
     return torch.cat(distances).mean().item()
 
 
-@pytest.mark.parametrize("stage", [1, 2, 3])
+@pytest.mark.parametrize(("stage", "entropy"), [(1, 0.0), (2, 0.0), (3, 0.0), (1, 0.5), (3, 0.5)])
 def test_an_update_is_the_same_step_as_in_plain_torch(
-    stage: Literal[1, 2, 3], tiny_model: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+    stage: Literal[1, 2, 3], entropy: float, tiny_model: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(token_logprobs, "LOGITS_PER_CHUNK", 768 * 7)  # chunks of seven tokens
-    folder, settings = tiny_model(tied=True), TrainConfig(zero_stage=stage, micro_batch_tokens=64)
+    changes: dict[str, Any] = {"zero_stage": stage, "micro_batch_tokens": 64, "entropy_coef": entropy}
+    folder, settings = tiny_model(tied=True), TrainConfig(**changes)
     before = _weights_of(folder)
     expected = _step_in_plain_torch(folder, _rollouts(), settings)
-    with _policy(folder, zero_stage=stage, micro_batch_tokens=64) as policy:
-        policy.update(_rollouts(), GRPO.loss, RATE)
+    with _policy(folder, **changes) as policy:
+        policy.update(_rollouts(), replace(GRPO, entropy_coef=entropy).loss, RATE)
         # Adam's first step is the gradient's sign: where a gradient is all rounding, so is a part of the step.
         assert _mean_distance(_weights(policy), expected) < 1e-3 * _mean_distance(before, expected)
 

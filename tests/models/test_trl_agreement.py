@@ -16,6 +16,7 @@ import preloaded
 import pytest
 import torch
 from agnostics.algorithms.algorithm import Algorithm
+from agnostics.algorithms.cispo import CISPO
 from agnostics.algorithms.dapo import DAPO
 from agnostics.algorithms.dr_grpo import DR_GRPO
 from agnostics.algorithms.grpo import GRPO
@@ -84,6 +85,19 @@ CASES = {
         },
         drift=1.1,
     ),
+    "masked correction": Case(
+        replace(PLAIN, mis_low=0.8, mis_high=1.25),
+        {
+            "loss_type": "dapo",
+            "vllm_importance_sampling_correction": True,
+            "vllm_importance_sampling_mode": "token_mask",
+            "vllm_importance_sampling_clip_min": 0.8,
+            "vllm_importance_sampling_clip_max": 1.25,
+            **WIDE,
+        },
+        drift=1.1,
+    ),
+    "cispo": Case(replace(CISPO, clip_high=0.3), {"loss_type": "cispo", "epsilon": 0.2, "epsilon_high": 1.3}),
     "mask": Case(
         replace(PLAIN, mask_truncated=True), {"loss_type": "dapo", "mask_truncated_completions": True, **WIDE}
     ),
@@ -150,7 +164,7 @@ def test_loss_and_gradients_are_those_of_trl(name: str, frozen: Frozen, trl: dic
     assert distance <= TOLERANCE * min(largest, 1.0)
 
 
-@pytest.mark.parametrize("name", ["grpo", "gspo, clip between", "dr_grpo", "dapo"])
+@pytest.mark.parametrize("name", ["grpo", "gspo, clip between", "dr_grpo", "dapo", "cispo"])
 def test_some_tokens_of_the_batch_are_clipped_and_some_are_not(name: str, frozen: Frozen) -> None:
     stats, _ = _ours(frozen, CASES[name])
     assert 0.02 < stats.clip_fraction < 0.9
@@ -172,7 +186,7 @@ def _ours(frozen: Frozen, case: Case) -> tuple[UpdateStats, dict[str, torch.Tens
     settings, algorithm = TrainConfig(micro_batch_tokens=64), case.algorithm
     with Policy(frozen.folder, settings, TEMPERATURE, frozen.reference) as policy:
         rollouts = _trained(frozen, algorithm)
-        if algorithm.tis_cap:
+        if algorithm.needs_old_logprobs:
             rollouts = policy.with_old_logprobs(rollouts)
         if algorithm.kl_coef:
             rollouts = policy.with_reference_logprobs(rollouts)

@@ -7,7 +7,7 @@ import statistics
 from fractions import Fraction
 
 import pytest
-from agnostics.algorithms.scoring import group_advantages
+from agnostics.algorithms.scoring import group_advantages, leave_one_out, token_statistics
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -44,6 +44,41 @@ def test_length_weighted_mean_return_counts_tokens() -> None:
 
 def test_rollouts_without_a_token_weigh_alike() -> None:
     assert group_advantages([1.0, 0.0], normalize_by_std=False, weights=[0, 0]) == [0.5, -0.5]
+
+
+def test_leave_one_out_compares_with_the_mean_of_the_others() -> None:
+    rewards = [2.0, 0.5, 1.5, -0.5]
+    expected = []
+    for place, reward in enumerate(rewards):
+        others = rewards[:place] + rewards[place + 1 :]
+        expected.append(reward - sum(others) / len(others))
+    assert leave_one_out(rewards, [1, 2, 3, 4]) == pytest.approx(expected)
+    assert expected == pytest.approx([1.5, -0.5, 5 / 6, -11 / 6])
+
+
+@pytest.mark.parametrize("rewards", [[], [1.0]])
+def test_leave_one_out_has_nothing_to_compare_a_single_rollout_with(rewards: list[float]) -> None:
+    assert leave_one_out(rewards, [5] * len(rewards)) == [0.0] * len(rewards)
+
+
+@given(REWARDS)
+def test_leave_one_out_is_the_distance_from_the_mean_but_for_a_factor(rewards: list[float]) -> None:
+    size = len(rewards)
+    factor = size / (size - 1) if size > 1 else 0.0
+    expected = [factor * distance for distance in group_advantages(rewards, normalize_by_std=False)]
+    assert leave_one_out(rewards, [1] * size) == pytest.approx(expected, abs=1e-12)
+
+
+@given(REWARDS, st.data())
+def test_statistics_over_tokens_are_those_of_each_tokens_value(rewards: list[float], data: st.DataObject) -> None:
+    lengths = data.draw(st.lists(st.integers(1, 50), min_size=len(rewards), max_size=len(rewards)))
+    tokens = [reward for reward, length in zip(rewards, lengths, strict=True) for _ in range(length)]
+    found = token_statistics(rewards, lengths)
+    assert found == pytest.approx((statistics.fmean(tokens), statistics.pstdev(tokens)), abs=1e-9)
+
+
+def test_rollouts_without_a_token_have_no_statistics() -> None:
+    assert token_statistics([1.0, 0.0], [0, 0]) == token_statistics([], []) == (0.0, 0.0)
 
 
 @given(REWARDS)

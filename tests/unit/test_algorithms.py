@@ -12,10 +12,10 @@ from agnostics.algorithms.grpo import GRPO
 from agnostics.plugins import builtin
 from agnostics.plugins.manager import load_plugins
 from agnostics.train.config import load_config
-from agnostics.train.setup import configured_algorithm, with_algorithm_settings
+from agnostics.train.setup import check_names, configured_algorithm, with_algorithm_settings
 from agnostics.types.errors import UsageError
 
-NAMES = ["grpo", "dr_grpo", "dapo", "gspo", "cwm"]
+NAMES = ["grpo", "dr_grpo", "dapo", "gspo", "cwm", "cispo", "rloo", "reinforce++", "reinforce++-baseline"]
 
 
 def test_built_in_algorithms_are_registered_as_a_plugin_registers_its_own() -> None:
@@ -63,6 +63,19 @@ def test_a_written_configuration_holds_the_algorithms_settings(name: str) -> Non
 def test_a_choice_that_there_is_not_is_refused() -> None:
     with pytest.raises(ValueError, match="algorithm 'x': loss_normalization is one of token, sequence, constant"):
         Algorithm(name="x", source="", loss_normalization="tokens")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (["train.tis_cap=2", "train.mis_high=5"], "tis_cap truncates what mis_high masks; set one of them to 0"),
+        (["train.mis_low=0.5"], "mis_low = 0.5 needs a higher mis_high"),
+        (["train.mis_low=0.5", "train.mis_high=0.5"], "mis_low = 0.5 needs a higher mis_high"),
+    ],
+)
+def test_settings_that_exclude_each_other_are_an_error_in_one_line(settings: list[str], message: str) -> None:
+    with pytest.raises(UsageError, match=f"algorithm 'grpo': {message}"):
+        check_names(load_config(None, settings, {}), load_plugins())
 
 
 def test_algorithms_are_found_without_torch() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -10,6 +11,8 @@ from agnostics.algorithms.algorithm import Algorithm, ScoringContext, is_zero_va
 from agnostics.algorithms.cwm import CWM
 from agnostics.algorithms.dapo import DAPO
 from agnostics.algorithms.grpo import GRPO
+from agnostics.algorithms.reinforce_plus_plus import REINFORCE_PLUS_PLUS, REINFORCE_PLUS_PLUS_BASELINE
+from agnostics.algorithms.rloo import RLOO
 from agnostics.types.errors import AgnosticsError
 from agnostics.types.reward import Accepted, RewardPolicy
 from agnostics.types.rollout import Rollout, RolloutGroup, Segment
@@ -95,6 +98,48 @@ def test_an_algorithm_may_bring_advantages_of_its_own() -> None:
     )
     scored = _score(ranks, [_rollout(RIGHT, 2), _rollout(BROKEN, 3), _rollout(WRONG, 5)])
     assert [r.advantage for r in scored] == [-1.0, None, -5.0]
+
+
+def _by_hand(values: list[float], lengths: list[int]) -> list[float]:
+    """(A - mean) / std over all tokens of the batch, token by token."""
+    tokens = [value for value, length in zip(values, lengths, strict=True) for _ in range(length)]
+    mean, std = statistics.fmean(tokens), statistics.pstdev(tokens)
+    return [(value - mean) / std for value in values]
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "values"),
+    [(REINFORCE_PLUS_PLUS, [1, 0, 1, 1, 1]), (REINFORCE_PLUS_PLUS_BASELINE, [0.5, -0.5, 0, 0, 0])],
+)
+def test_advantages_are_normalised_over_the_tokens_of_the_whole_step(algorithm: Algorithm, values: list[float]) -> None:
+    groups = [
+        _score(algorithm, [_rollout(RIGHT, 2), _rollout(WRONG, 5), _rollout(BROKEN, 9)]),
+        _score(algorithm, [_rollout(RIGHT, 3), _rollout(RIGHT, 4), _rollout(RIGHT, 7)]),
+    ]
+    first, second = algorithm.normalized(groups)
+    expected = _by_hand(values, [2, 5, 3, 4, 7])
+    assert [r.advantage for r in first] == [pytest.approx(expected[0]), pytest.approx(expected[1]), None]
+    assert [r.advantage for r in second] == pytest.approx(expected[2:])
+
+
+def test_a_step_with_equal_rewards_has_no_advantage_to_normalise() -> None:
+    groups = [_score(REINFORCE_PLUS_PLUS, [_rollout(WRONG), _rollout(WRONG)])]
+    assert [r.advantage for r in REINFORCE_PLUS_PLUS.normalized(groups)[0]] == [0.0, 0.0]
+    broken = [_score(REINFORCE_PLUS_PLUS, [_rollout(BROKEN)])]
+    assert [r.advantage for r in REINFORCE_PLUS_PLUS.normalized(broken)[0]] == [None]
+
+
+@pytest.mark.parametrize("algorithm", [GRPO, DAPO, CWM])
+def test_other_algorithms_keep_their_advantages(algorithm: Algorithm) -> None:
+    groups = [_score(algorithm, [_rollout(RIGHT, 2), _rollout(WRONG, 5)])]
+    assert algorithm.normalized(groups) == groups
+
+
+def test_rloo_compares_each_rollout_with_the_others_of_its_group() -> None:
+    scored = _score(RLOO, [_rollout(RIGHT), _rollout(WRONG), _rollout(BROKEN), _rollout(WRONG)])
+    assert [r.advantage for r in scored] == [1.0, -0.5, None, -0.5]
+    (update,) = RLOO.update_batches(scored, LIMIT)
+    assert [r.loss_weight for r in update] == [1 / (4 * LIMIT)] * 4
 
 
 class _Short(RewardPolicy):

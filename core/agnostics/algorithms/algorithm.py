@@ -14,6 +14,7 @@ from agnostics.algorithms.scoring import (
     group_advantages,
     has_signal,
     is_stale,
+    token_statistics,
     token_weights,
 )
 from agnostics.types.errors import AgnosticsError
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from agnostics.algorithms.loss import Loss, MicroBatch
 
 RatioLevel = Literal["token", "sequence"]
+Clipping = Literal["objective", "weight"]
 
 AdvantageFunction = Callable[[Sequence[float], Sequence[int]], Sequence[float]]
 """(rewards, lengths) of one group's G rollouts, both (G,) -> advantages: (G,)."""
@@ -53,7 +55,7 @@ class Algorithm:
 
     The defaults are GRPO as in the paper (section 3.3). A setting of the same name in a run's configuration overrides a
     field. The last four fields take functions, with which an algorithm brings equations of its own.
-    Raises ValueError for an unknown normalization or ratio level.
+    Raises ValueError for an unknown normalization, ratio level or clipping, and for settings that exclude each other.
     """
 
     name: str
@@ -64,8 +66,13 @@ class Algorithm:
     """Divide advantages by the standard deviation of the group's rewards."""
     length_weighted: bool = False
     """Compare rewards with their mean over the group's tokens instead of its rollouts."""
+    normalize_over_batch: bool = False
+    """Then normalise advantages by their mean and standard deviation over all tokens of a step's rollouts."""
     ratio_level: RatioLevel = "token"
     """An importance ratio for each token, or for each sequence (the geometric mean over its tokens)."""
+    clipping: Clipping = "objective"
+    """PPO's objective, where a token beyond the clip has no gradient; or a clipped ratio that is a constant weight of
+    the token's log-probability, so that every token has one."""
     clip_low: float = 0.2
     """The distance below 1 beyond which the importance ratio is clipped."""
     clip_high: float = 0.2
@@ -75,8 +82,15 @@ class Algorithm:
     tis_cap: float = 0.0
     """Above 0: truncated importance sampling. The importance ratio is against the trainer before its first update on
     the batch, and each token is weighted by its ratio between trainer and engine at that time, up to this cap."""
+    mis_high: float = 0.0
+    """Above 0: masked importance sampling. As `tis_cap`, but a token whose ratio between trainer and engine is above
+    this, or below `mis_low`, has weight 0."""
+    mis_low: float = 0.0
+    """The lowest ratio between trainer and engine that `mis_high` leaves unmasked."""
     kl_coef: float = 0.0
     """The coefficient of the KL divergence from the starting model."""
+    entropy_coef: float = 0.0
+    """The coefficient of the entropy of the policy at each token, which is added to the objective."""
     mask_truncated: bool = False
     """Leave truncated completions out of the loss."""
     filter_zero_variance: bool = False
@@ -99,10 +113,20 @@ class Algorithm:
     """Replaces `clipped_objective`, which `clip_low` and `clip_high` configure."""
 
     def __post_init__(self) -> None:
-        for field, choices in (("loss_normalization", LossNormalization), ("ratio_level", RatioLevel)):
+        named = {"loss_normalization": LossNormalization, "ratio_level": RatioLevel, "clipping": Clipping}
+        for field, choices in named.items():
             if getattr(self, field) not in get_args(choices):
                 names = ", ".join(get_args(choices))
                 raise ValueError(f"algorithm {self.name!r}: {field} is one of {names}, not {getattr(self, field)!r}")
+        if self.tis_cap and self.mis_high:
+            raise ValueError(f"algorithm {self.name!r}: tis_cap truncates what mis_high masks; set one of them to 0")
+        if self.mis_low and not self.mis_low < self.mis_high:
+            raise ValueError(f"algorithm {self.name!r}: mis_low = {self.mis_low:g} needs a higher mis_high")
+
+    @property
+    def needs_old_logprobs(self) -> bool:
+        """Whether the importance ratio is against the trainer before its first update on the batch."""
+        return self.tis_cap > 0 or self.mis_high > 0
 
     def score(self, group: RolloutGroup, context: ScoringContext) -> list[Rollout]:
         """The rollouts of one group with task reward, reward and advantage.
@@ -126,6 +150,15 @@ class Algorithm:
             for rollout, task_reward, reward, advantage in zip(group, task_rewards, rewards, advantages, strict=True)
         ]
 
+    def normalized(self, groups: Sequence[RolloutGroup]) -> list[list[Rollout]]:
+        """All scored groups of a step, with advantages normalised over those that count in the loss, if that is set."""
+        if not self.normalize_over_batch:
+            return [list(group) for group in groups]
+        counted = self.training_rollouts(groups)
+        advantages = [rollout.advantage or 0.0 for rollout in counted]
+        mean, std = token_statistics(advantages, [rollout.num_sampled for rollout in counted])
+        return [[_normalized(rollout, mean, std) for rollout in group] for group in groups]
+
     def training_rollouts(self, groups: Sequence[RolloutGroup]) -> list[Rollout]:
         """The scored rollouts that count in the loss. An advantage of zero counts in means and has no gradient."""
         drop = self.filter_zero_variance or self.dynamic_sampling_rounds > 0
@@ -138,7 +171,7 @@ class Algorithm:
 
     def has_gradient(self, rollout: Rollout) -> bool:
         """Whether the rollout changes the gradient, besides counting in its means."""
-        return rollout.advantage != 0 or self.kl_coef > 0
+        return rollout.advantage != 0 or self.kl_coef > 0 or self.entropy_coef > 0
 
     def update_batches(self, rollouts: Sequence[Rollout], max_completion_tokens: int) -> Iterator[list[Rollout]]:
         """The rollouts of each update with their loss weights, which are normalised over the whole update."""
@@ -147,14 +180,14 @@ class Algorithm:
         for places in batches_by_tokens(lengths, limit):
             yield self._with_loss_weights(rollouts[places.start : places.stop], max_completion_tokens)
 
-    def loss(self, logprobs: torch.Tensor, batch: MicroBatch) -> Loss:
+    def loss(self, logprobs: torch.Tensor, batch: MicroBatch, entropies: torch.Tensor | None = None) -> Loss:
         """The loss of a micro batch whose N sampled tokens have these `logprobs` under the policy, (N,).
 
         See `agnostics.algorithms.loss.micro_batch_loss`.
         """
         from agnostics.algorithms.loss import micro_batch_loss
 
-        return micro_batch_loss(self, logprobs, batch)
+        return micro_batch_loss(self, logprobs, batch, entropies)
 
     def _with_length_penalty(self, reward: float, rollout: Rollout, context: ScoringContext) -> float:
         if self.length_penalty is None:
@@ -188,6 +221,12 @@ class Algorithm:
         capacity = self.batch_tokens or len(lengths) * max_completion_tokens
         weights = token_weights(lengths, self.loss_normalization, BatchTotals(len(lengths), sum(lengths), capacity))
         return [replace(rollout, loss_weight=weight) for rollout, weight in zip(rollouts, weights, strict=True)]
+
+
+def _normalized(rollout: Rollout, mean: float, std: float) -> Rollout:
+    if rollout.advantage is None:
+        return rollout
+    return replace(rollout, advantage=(rollout.advantage - mean) / std if std else 0.0)
 
 
 def is_zero_variance(group: RolloutGroup) -> bool:

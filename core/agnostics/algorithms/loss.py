@@ -31,7 +31,7 @@ def sequence_log_ratio(logprobs: torch.Tensor, old_logprobs: torch.Tensor, lengt
 
 @dataclass(frozen=True, slots=True)
 class ClippedObjective:
-    """The clipped objective: `value` carries the gradient, `is_clipped` (bool) marks tokens without one."""
+    """A clipped objective: `value` carries the gradient, `is_clipped` (bool) marks the tokens that the clip changes."""
 
     value: torch.Tensor
     is_clipped: torch.Tensor
@@ -50,6 +50,19 @@ def clipped_objective(
     return ClippedObjective(free.minimum(bounded), (bounded < free).detach())
 
 
+def clipped_weight_objective(
+    logprobs: torch.Tensor, log_ratio: torch.Tensor, advantages: torch.Tensor, *, clip_low: float, clip_high: float
+) -> ClippedObjective:
+    """sg(clip(r, 1 - clip_low, 1 + clip_high)) A log p with r = exp(log_ratio), to be maximised.
+
+    CISPO (MiniMax 2025, equations 4 and 5): the ratio is a weight without a gradient (sg), so that a token beyond the
+    clip keeps the gradient of its log-probability.
+    """
+    ratio = log_ratio.detach().exp()
+    weight = ratio.clamp(1 - clip_low, 1 + clip_high)
+    return ClippedObjective(weight * advantages * logprobs, weight != ratio)
+
+
 def tis_weights(old_logprobs: torch.Tensor, rollout_logprobs: torch.Tensor, *, cap: float) -> torch.Tensor:
     """min(exp(old_logprobs - rollout_logprobs), cap): the ratio of the trainer's to the engine's probability.
 
@@ -58,6 +71,17 @@ def tis_weights(old_logprobs: torch.Tensor, rollout_logprobs: torch.Tensor, *, c
     before its first update on the batch; the cap bounds the variance.
     """
     return (old_logprobs - rollout_logprobs).exp().clamp(max=cap)
+
+
+def mis_weights(old_logprobs: torch.Tensor, rollout_logprobs: torch.Tensor, *, low: float, high: float) -> torch.Tensor:
+    """r = exp(old_logprobs - rollout_logprobs) where low <= r <= high, and 0 elsewhere.
+
+    Masked importance sampling: IcePop's M (Ling team 2025, "Every Step Evolves", arXiv:2510.18855; Zhao et al. 2025,
+    "Small Leak Can Sink a Great Ship"), which is as `tis_weights`, but a token on which trainer and engine differ too
+    much is left out instead of bounded. It still counts in the loss weights.
+    """
+    ratio = (old_logprobs - rollout_logprobs).exp()
+    return ratio.where((ratio >= low) & (ratio <= high), 0.0)
 
 
 def kl_estimate(logprobs: torch.Tensor, reference_logprobs: torch.Tensor) -> torch.Tensor:
@@ -165,22 +189,38 @@ class Loss:
     kl: torch.Tensor
 
 
-def micro_batch_loss(algorithm: Algorithm, logprobs: torch.Tensor, batch: MicroBatch) -> Loss:
-    """L = -sum_t w_t c_t J_t + kl_coef sum_t w_t D_t over the tokens of one micro batch with `logprobs` (N,).
+def micro_batch_loss(
+    algorithm: Algorithm, logprobs: torch.Tensor, batch: MicroBatch, entropies: torch.Tensor | None = None
+) -> Loss:
+    """L = -sum_t w_t c_t J_t + kl_coef sum_t w_t D_t - entropy_coef sum_t w_t H_t over the tokens of one micro batch.
 
-    J is the objective, c the truncated importance weight (1 without `tis_cap`), D the KL estimate and w the loss
-    weights, which were computed over the whole update, so that micro batches add up to it.
+    J is the objective, c the truncated or masked importance weight (1 without `tis_cap` and `mis_high`), D the KL
+    estimate, H the entropy of the policy (Schulman et al. 2017, equation 9) and w the loss weights, which were computed
+    over the whole update, so that micro batches add up to it. `logprobs` and `entropies` are (N,); only an entropy term
+    needs the latter, with a gradient. Raises ValueError if it is missing.
     """
     log_ratio = _log_ratio(algorithm, logprobs, batch)
     value, is_clipped = _objective(algorithm, logprobs, log_ratio, batch)
-    if algorithm.tis_cap:
-        value = value * tis_weights(batch.old_logprobs, batch.rollout_logprobs, cap=algorithm.tis_cap)
-    loss = -(batch.loss_weights * value).sum()
+    loss = -(batch.loss_weights * _corrected(algorithm, value, batch)).sum()
     kl = torch.zeros_like(batch.loss_weights)
     if algorithm.kl_coef:
         kl = kl_estimate(logprobs, batch.reference_logprobs)
         loss = loss + algorithm.kl_coef * (batch.loss_weights * kl).sum()
+    if algorithm.entropy_coef:
+        if entropies is None or not entropies.requires_grad:
+            raise ValueError("an entropy term needs entropies with a gradient: set train.entropy_coef")
+        loss = loss - algorithm.entropy_coef * (batch.loss_weights * entropies).sum()
     return Loss(loss, log_ratio.detach().exp(), is_clipped, kl.detach())
+
+
+def _corrected(algorithm: Algorithm, value: torch.Tensor, batch: MicroBatch) -> torch.Tensor:
+    """The objective with the weights for what differs between trainer and engine."""
+    old, rollout = batch.old_logprobs, batch.rollout_logprobs
+    if algorithm.tis_cap:
+        return value * tis_weights(old, rollout, cap=algorithm.tis_cap)
+    if algorithm.mis_high:
+        return value * mis_weights(old, rollout, low=algorithm.mis_low, high=algorithm.mis_high)
+    return value
 
 
 def _log_ratio(algorithm: Algorithm, logprobs: torch.Tensor, batch: MicroBatch) -> torch.Tensor:
@@ -192,9 +232,13 @@ def _log_ratio(algorithm: Algorithm, logprobs: torch.Tensor, batch: MicroBatch) 
 def _objective(
     algorithm: Algorithm, logprobs: torch.Tensor, log_ratio: torch.Tensor, batch: MicroBatch
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The objective to maximise, and whether clipping removes the gradient: (N,) each."""
+    """The objective to maximise, and whether the clip changes it: (N,) each."""
     if algorithm.objective is not None:
         value = algorithm.objective(logprobs, log_ratio, batch.advantages)
         return value, torch.zeros_like(value, dtype=torch.bool)
-    clipped = clipped_objective(log_ratio, batch.advantages, clip_low=algorithm.clip_low, clip_high=algorithm.clip_high)
+    bounds = {"clip_low": algorithm.clip_low, "clip_high": algorithm.clip_high}
+    if algorithm.clipping == "weight":
+        clipped = clipped_weight_objective(logprobs, log_ratio, batch.advantages, **bounds)
+    else:
+        clipped = clipped_objective(log_ratio, batch.advantages, **bounds)
     return clipped.value, clipped.is_clipped

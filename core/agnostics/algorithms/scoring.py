@@ -70,6 +70,33 @@ def group_advantages(
     return [(reward - mean) / (spread if normalize_by_std else 1.0) for reward in rewards]
 
 
+def leave_one_out(rewards: Sequence[float], _lengths: Sequence[int]) -> list[float]:
+    """A_i = R_i - sum_{j != i} R_j / (G - 1): (G,) -> (G,). A group of one gets zero.
+
+    RLOO: each reward less the mean of the others', which does not depend on the rollout itself (Ahmadian et al. 2024,
+    section 2.3; Kool et al. 2019).
+    """
+    size, total = len(rewards), math.fsum(rewards)
+    return [reward - (total - reward) / (size - 1) for reward in rewards] if size > 1 else [0.0] * size
+
+
+def rewards_alone(rewards: Sequence[float], _lengths: Sequence[int]) -> list[float]:
+    """A_i = R_i: (G,) -> (G,), for an algorithm whose baseline is the whole batch (`token_statistics`)."""
+    return list(rewards)
+
+
+def token_statistics(advantages: Sequence[float], lengths: Sequence[int]) -> tuple[float, float]:
+    """The mean and the standard deviation of the advantages of S rollouts over all their tokens, (S,), (S,).
+
+    REINFORCE++ normalises with them, (A - mean) / std over the tokens of the whole batch (Hu et al. 2025, section 3,
+    "global advantage normalization"): here every token of a rollout has its advantage. Without a token both are 0.
+    """
+    if not sum(lengths):
+        return 0.0, 0.0
+    mean = fmean(advantages, lengths)
+    return mean, math.sqrt(fmean([(advantage - mean) ** 2 for advantage in advantages], lengths))
+
+
 _RARE = 0.75
 """Tokens past this part of the vocabulary are rare: a tokenizer's merges come in order of frequency. The paper tunes
 both thresholds "for high precision"; these are the ones that other trainers use with its rule."""

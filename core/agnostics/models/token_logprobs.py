@@ -25,13 +25,18 @@ class TokenLogprobModel(nn.Module):
 
     With `recompute`, a layer's activations are recomputed in the backward pass. A prompt is then prefilled for each of
     its completions, because shared keys and values cannot be recomputed.
+
+    With `entropy_gradient` the entropies have a gradient, for an entropy term of the loss.
     """
 
-    def __init__(self, model: Any, temperature: float, *, recompute: bool = False) -> None:
+    def __init__(
+        self, model: Any, temperature: float, *, recompute: bool = False, entropy_gradient: bool = False
+    ) -> None:
         super().__init__()
         self.model = model
         self._temperature = temperature
         self._recompute = recompute
+        self._entropy_gradient = entropy_gradient
         if recompute:
             _recompute_layers(model)
         head = model.get_output_embeddings()
@@ -43,7 +48,7 @@ class TokenLogprobModel(nn.Module):
         self, prompt: torch.Tensor, token_ids: torch.Tensor, mask: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """The log-probabilities of the N masked tokens, row by row, and the entropies of their distributions,
-        -sum p log p at the sampling temperature and without a gradient: (N,) float32 each.
+        -sum p log p at the sampling temperature: (N,) float32 each.
 
         `prompt` is (P,), and `token_ids` and `mask`, (B, L) padded on the right, follow it in each row. No attention
         mask is needed: a token never attends to later ones.
@@ -86,6 +91,8 @@ class TokenLogprobModel(nn.Module):
         logits: torch.Tensor = self._logits(hidden).float() / self._temperature
         total = logits.logsumexp(-1)
         logprobs = logits.gather(-1, targets.unsqueeze(-1)).squeeze(-1) - total
+        if self._entropy_gradient:
+            return logprobs, total - ((logits - total.unsqueeze(-1)).exp() * logits).sum(-1)
         with torch.no_grad():  # last, so that recomputation skips it
             probabilities = (logits - total.unsqueeze(-1)).exp_()
             entropies = total - probabilities.mul_(logits).sum(-1)

@@ -6,17 +6,20 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from agnostics.algorithms.algorithm import Algorithm
+from agnostics.algorithms.cispo import CISPO
 from agnostics.algorithms.cwm import CWM
 from agnostics.algorithms.dapo import DAPO
 from agnostics.algorithms.dr_grpo import DR_GRPO
 from agnostics.algorithms.grpo import GRPO
 from agnostics.algorithms.gspo import GSPO
+from agnostics.algorithms.reinforce_plus_plus import REINFORCE_PLUS_PLUS, REINFORCE_PLUS_PLUS_BASELINE
+from agnostics.algorithms.rloo import RLOO
 from agnostics.callbacks.callback import RunCallback
 from agnostics.callbacks.tensorboard import TensorBoardLogger
 from agnostics.callbacks.wandb import WandbLogger
 from agnostics.inference.provider import BUILTIN_PROVIDERS, EngineProvider
 from agnostics.plugins.specs import CONTRACT_VERSION, hookimpl
-from agnostics.types.reward import Accepted, RewardPolicy
+from agnostics.types.reward import Accepted, Format, PassedTests, RewardPolicy, Steps
 
 if TYPE_CHECKING:
     from agnostics.sandbox.backend import SandboxBackend
@@ -26,14 +29,14 @@ AGN_CONTRACT = CONTRACT_VERSION
 
 @hookimpl
 def agn_rewards() -> list[RewardPolicy]:
-    """The reward of the paper."""
-    return [Accepted()]
+    """The reward of the paper, and those with a partial signal."""
+    return [Accepted(), PassedTests(), Steps(), Format()]
 
 
 @hookimpl
 def agn_algorithms() -> list[Algorithm]:
     """The paper's algorithm, and those it is compared with."""
-    return [GRPO, DR_GRPO, DAPO, GSPO, CWM]
+    return [GRPO, DR_GRPO, DAPO, GSPO, CWM, CISPO, RLOO, REINFORCE_PLUS_PLUS, REINFORCE_PLUS_PLUS_BASELINE]
 
 
 @hookimpl

@@ -22,6 +22,7 @@ from agnostics.plugins import builtin, loader, specs
 from agnostics.plugins.hook_caller import HookCaller
 from agnostics.plugins.loader import PluginFilter, PluginRecord
 from agnostics.plugins.registry import Registry, RegistryHook, T
+from agnostics.plugins.reward_file import is_reward_file, load_reward
 from agnostics.plugins.user_languages import UserLanguage, user_languages, user_languages_folder
 from agnostics.sandbox.backend import SandboxBackend
 from agnostics.types.dataset import Dataset
@@ -122,7 +123,9 @@ class PluginManager:
         return self._registry(DATASETS).find(name), None
 
     def reward(self, name: str) -> RewardPolicy:
-        """The reward policy called `name`. Raises UsageError with the nearest name."""
+        """The reward policy called `name`, or `path.py:NAME`: a function or class in a file. Raises UsageError."""
+        if is_reward_file(name):
+            return load_reward(name)
         return self._registry(REWARDS).find(name)
 
     def algorithm(self, name: str) -> Algorithm:

@@ -27,7 +27,7 @@ from agnostics.util.signals import InterruptHandler
 from agnostics.verify import Verifier
 
 VERDICT_TIMEOUT_S = 900.0
-"""Timeout for the verdict of a program; the limits of the verifier itself are far below."""
+"""The longest time without any verdict while programs wait for one; the limits of the verifier are far below."""
 _VERIFYING_PER_SLOT = 64
 
 
@@ -120,19 +120,32 @@ class RolloutCollector:
     interrupts: InterruptHandler = field(default_factory=InterruptHandler)
 
     def collect(
-        self, prompts: Sequence[RenderedPrompt], group_size: int, params: SamplingParams, seed: str
+        self,
+        prompts: Sequence[RenderedPrompt],
+        group_size: int,
+        params: SamplingParams,
+        seed: str,
+        *,
+        stop_on_failure: bool = True,
     ) -> RolloutBatch:
         """Sample `group_size` completions of each prompt and verify them. `seed` decides the tokens.
 
-        Every rank collects its shard and returns all rollouts.
+        Without `stop_on_failure` every test of a program is run, also after a failed one. Every rank collects its shard
+        and returns all rollouts.
         """
-        return self.submit(prompts, group_size, params, seed).result()
+        return self.submit(prompts, group_size, params, seed, stop_on_failure=stop_on_failure).result()
 
     def submit(
-        self, prompts: Sequence[RenderedPrompt], group_size: int, params: SamplingParams, seed: str
+        self,
+        prompts: Sequence[RenderedPrompt],
+        group_size: int,
+        params: SamplingParams,
+        seed: str,
+        *,
+        stop_on_failure: bool = True,
     ) -> PendingBatch:
         """Start to collect a batch, after all batches submitted before; see `collect`."""
-        return PendingBatch(self, prompts, group_size, params, seed)
+        return PendingBatch(self, prompts, group_size, params, seed, stop_on_failure)
 
     def sample(self, prompts: Sequence[RenderedPrompt], params: SamplingParams, seed: str) -> list[Rollout]:
         """One rollout of each prompt, not verified, on all ranks."""
@@ -176,8 +189,9 @@ class PendingBatch:
         group_size: int,
         params: SamplingParams,
         seed: str,
+        stop_on_failure: bool,
     ) -> None:
-        self._collector, self._group_size = collector, group_size
+        self._collector, self._group_size, self._stop_on_failure = collector, group_size, stop_on_failure
         self._requests = [
             SampleRequest(prompt, sample, seed_for(seed, prompt.task.id, sample))
             for prompt in prompts
@@ -188,7 +202,7 @@ class PendingBatch:
         self._order = sorted(self._shard, key=lambda index: len(self._requests[index].prompt.token_ids))
         self._sampled: dict[int, tuple[Rollout, Future[Verification]]] = {}
         self._by_program: dict[tuple[int, str | None], Future[Verification]] = {}
-        self._submitted_s = self._sampled_s = time.monotonic()
+        self._submitted_s = self._sampled_s = self._progress_s = time.monotonic()
         submitted = [self._requests[index] for index in self._order]
         self._all_sampled = collector.source.submit(submitted, params, self._verify)
 
@@ -220,7 +234,7 @@ class PendingBatch:
         with self._collector.interrupts.allowed():
             sampled = [self._sampled[index] for index in self._shard]
             return [
-                (r.segments, r.text, r.finish_reason, r.num_tokens, _verdict(verification, self._sampled_s))
+                (r.segments, r.text, r.finish_reason, r.num_tokens, self._verdict(verification))
                 for r, verification in sampled
             ]
 
@@ -228,7 +242,20 @@ class PendingBatch:
         """Verify a rollout as soon as it is sampled; called on the source's thread."""
         index = self._order[place]
         self._sampled[index] = rollout, self._verification(index, rollout)
-        self._sampled_s = time.monotonic()
+        self._sampled_s = self._progress_s = time.monotonic()
+
+    def _note_progress(self, _: object) -> None:
+        self._progress_s = time.monotonic()
+
+    def _verdict(self, verification: Future[Verification]) -> Verification:
+        """Wait for a verification as long as there are others: many programs may reach their time limit in turn."""
+        while True:
+            progress_s = self._progress_s
+            try:
+                return verification.result(timeout=max(0.0, progress_s + VERDICT_TIMEOUT_S - time.monotonic()))
+            except TimeoutError:
+                if self._progress_s == progress_s:
+                    raise verification_timeout() from None
 
     def _verification(self, index: int, rollout: Rollout) -> Future[Verification]:
         """The verification of the rollout's program; a program that a group holds several times runs once."""
@@ -236,7 +263,9 @@ class PendingBatch:
         program = verifier.program_of(rollout)
         key = (index // self._group_size, program)
         if key not in self._by_program:
-            self._by_program[key] = verifier.submit(program, rollout.task)
+            verification = verifier.submit(program, rollout.task, stop_on_failure=self._stop_on_failure)
+            verification.add_done_callback(self._note_progress)
+            self._by_program[key] = verification
         return self._by_program[key]
 
 
@@ -304,10 +333,3 @@ class _Stream:
             except Empty:
                 if self._verifying:
                     raise verification_timeout() from None
-
-
-def _verdict(verification: Future[Verification], since_s: float) -> Verification:
-    try:
-        return verification.result(timeout=max(0.0, since_s + VERDICT_TIMEOUT_S - time.monotonic()))
-    except TimeoutError:
-        raise verification_timeout() from None

@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from itertools import islice
+from typing import Any
 
 from agnostics.inference.engine import SamplingParams
 from agnostics.rollout.collector import PendingBatch, RolloutCollector
 from agnostics.rollout.prompts import RenderedPrompt
-from agnostics.types.rollout import Rollout, RolloutBatch
+from agnostics.types.rollout import Rollout, RolloutBatch, RolloutGroup
 
 _PROBE_PROMPTS = 8
 _PROBE_TOKENS = 16
@@ -52,6 +53,16 @@ class TaskSampler:
         random.Random(f"{self.seed}/spares/{step}").shuffle(others)
         return iter(others)
 
+    def observe(self, groups: Sequence[RolloutGroup]) -> None:
+        """Take note of verified rollouts of the run. The shuffled order does not depend on them."""
+
+    def state(self, step: int) -> Mapping[str, Any] | None:  # noqa: ARG002
+        """What the prompts after `step` depend on besides the seed, as `restore` takes it; None if there is nothing."""
+        return None
+
+    def restore(self, state: Mapping[str, Any] | None, step: int) -> None:
+        """Continue after `step` from what `state` returned then."""
+
     def _order(self, epoch: int) -> tuple[int, ...]:
         return round_robin_order(tuple(prompt.task.family for prompt in self.prompts), f"{self.seed}/{epoch}")
 
@@ -84,13 +95,15 @@ class RolloutSchedule:
     steps_ahead: int
     steps: int
     """The number of the last step."""
+    stop_on_failure: bool = True
+    """End a program at its first failed test."""
     _pending: deque[PendingBatch] = field(default_factory=deque)
 
     def collect(self, step: int) -> RolloutBatch:
         """The verified rollouts of `step`; those of the steps ahead of it are submitted before the wait for them."""
         for ahead in range(step + len(self._pending), min(step + self.steps_ahead, self.steps) + 1):
             self._pending.append(self._submit(ahead, self.task_sampler.at(ahead)))
-        return self._pending.popleft().result()
+        return self._observed(self._pending.popleft().result())
 
     def replacements(self, step: int) -> Replacements:
         """Collects rollouts of prompts that `step` does not have, for dynamic sampling."""
@@ -104,7 +117,12 @@ class RolloutSchedule:
 
     def _replace(self, step: int, prompts: Iterator[RenderedPrompt], count: int) -> RolloutBatch | None:
         chosen = list(islice(prompts, count))
-        return self._submit(step, chosen).result() if chosen else None
+        return self._observed(self._submit(step, chosen).result()) if chosen else None
+
+    def _observed(self, batch: RolloutBatch) -> RolloutBatch:
+        self.task_sampler.observe(batch.groups)
+        return batch
 
     def _submit(self, step: int, prompts: Sequence[RenderedPrompt]) -> PendingBatch:
-        return self.collector.submit(prompts, self.group_size, self.params, f"{self.seed}/train/{step}")
+        seed, stop = f"{self.seed}/train/{step}", self.stop_on_failure
+        return self.collector.submit(prompts, self.group_size, self.params, seed, stop_on_failure=stop)

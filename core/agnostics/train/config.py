@@ -41,6 +41,10 @@ class RolloutConfig(Frozen):
     """Maximum number of times that new prompts are sampled to replace groups with equal rewards; the algorithm's own by
     default."""
 
+    online_difficulty_filtering: bool = False
+    """Sample prompts less often if nearly all of their programs are accepted or nearly none, as estimated from the
+    run's rollouts."""
+
     @model_validator(mode="after")
     def _only_vllm_has_a_separate_process(self) -> Self:
         if self.separate_process and self.engine != "vllm":
@@ -69,8 +73,15 @@ class TrainConfig(Frozen):
     tis_cap: NonNegativeFloat | None = None
     """Above 0: truncated importance sampling. The importance ratio is against the trainer before its first update on
     the batch, and each token is weighted by its ratio between trainer and engine at that time, up to this cap."""
+    mis_high: NonNegativeFloat | None = None
+    """Above 0: masked importance sampling. As `tis_cap`, but a token whose ratio between trainer and engine is above
+    this, or below `mis_low`, is left out of the loss."""
+    mis_low: NonNegativeFloat | None = None
+    """The lowest ratio between trainer and engine that `mis_high` leaves in the loss."""
     kl_coef: NonNegativeFloat | None = None
     """The coefficient of the KL divergence from the starting model, which is then kept in memory; or 0."""
+    entropy_coef: NonNegativeFloat | None = None
+    """The coefficient of the policy's entropy, which is added to the objective; or 0."""
     mask_truncated: bool | None = None
     """Leave truncated completions out of the loss."""
     batch_tokens: NonNegativeInt | None = None
@@ -145,9 +156,11 @@ class RunConfig(Frozen):
     dataset: str = "starter"
     """A data set: an adapter's name, `adapter:source`, or a file."""
     reward: str = "accepted"
-    """The reward policy."""
+    """The reward policy: accepted, tests_passed, steps, format, one of a plugin, or `path.py:NAME`: a function or a
+    class in a file."""
     algorithm: str = "grpo"
-    """The algorithm: grpo, dr_grpo, dapo, gspo, cwm, or one of a plugin."""
+    """The algorithm: grpo, dr_grpo, dapo, gspo, cwm, cispo, rloo, reinforce++, reinforce++-baseline, or one of a
+    plugin."""
     steps: PositiveInt | None = None
     """Training steps; one epoch by default."""
     seed: int = 0

@@ -89,7 +89,7 @@ class Learner:
         """The rollouts with a gradient, with the log-probabilities that the loss needs; then those without."""
         trained = [rollout for rollout in rollouts if algorithm.has_gradient(rollout)]
         others = [rollout for rollout in rollouts if not algorithm.has_gradient(rollout)]
-        if algorithm.tis_cap:
+        if algorithm.needs_old_logprobs:
             trained = self.policy.with_old_logprobs(trained)
         if algorithm.kl_coef:
             trained = self.policy.with_reference_logprobs(trained)

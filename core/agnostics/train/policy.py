@@ -21,8 +21,8 @@ from agnostics.types.rollout import Rollout, Segment
 from agnostics.types.task import Task, Test
 from agnostics.util.distributed import SINGLE_PROCESS, ProcessGroup
 
-LossFunction = Callable[[torch.Tensor, MicroBatch], Loss]
-"""(log-probabilities under the policy, micro batch) -> loss."""
+LossFunction = Callable[[torch.Tensor, MicroBatch, torch.Tensor], Loss]
+"""(log-probabilities under the policy, micro batch, entropies of the policy) -> loss."""
 
 _DUMMY = [
     Rollout(
@@ -74,7 +74,12 @@ class Policy:
         model = self._load(folder)
         if settings.lora_rank:
             lora.adapt(model, settings)
-        module = TokenLogprobModel(model, temperature, recompute=settings.activation_checkpointing)
+        module = TokenLogprobModel(
+            model,
+            temperature,
+            recompute=settings.activation_checkpointing,
+            entropy_gradient=bool(settings.entropy_coef),
+        )
         self._engine: Any = initialise(module, settings)
         self._reference: Any = None
         if reference and not settings.lora_rank:
@@ -223,11 +228,11 @@ class Policy:
         """
         batch = stack(chunk).to(self._engine.device)
         logprobs, entropies = self._engine(batch.prompt_ids, batch.token_ids, batch.mask)
-        loss = loss_function(logprobs, batch)
+        loss = loss_function(logprobs, batch, entropies)
         # DeepSpeed averages over ranks; the loss is their sum.
         self._engine.backward(loss.value * self.process_group.world_size)
         current = batch.policy_versions == self.version
         mismatch = (logprobs.detach() - batch.rollout_logprobs).abs() * current
         per_token = (loss.ratio, loss.is_clipped, loss.kl, entropies, torch.ones_like(mismatch), mismatch, current)
-        sums = (loss.value.detach(), *map(torch.sum, per_token))
-        return torch.stack([value.double().cpu() for value in sums])
+        sums = (loss.value, *map(torch.sum, per_token))
+        return torch.stack([value.detach().double().cpu() for value in sums])

@@ -160,6 +160,7 @@ def _open_trainer(
         seed=config.seed,
         steps_ahead=inputs.algorithm.max_off_policy_steps // config.train.updates_per_batch,
         steps=inputs.steps,
+        stop_on_failure=not inputs.reward.needs_all_tests,
     )
     return Trainer(
         config=config,
@@ -190,9 +191,10 @@ def _engine_settings(config: RunConfig, inputs: RunInputs) -> EngineSettings:
 
 
 def _restore(start: Path, trainer: Trainer) -> TrainerState:
-    """Restore the checkpoint `start`: weights, optimizer, random state, and the engine's weights."""
+    """Restore the checkpoint `start`: weights, optimizer, random state, order of tasks, and the engine's weights."""
     policy = trainer.learner.policy
     state = checkpoint.restore(start, policy)
+    trainer.rollouts.task_sampler.restore(state.task_sampler, state.step)
     trainer.engine.load_weights(policy.weights(), policy.version)
     return state if state.step else TrainerState(seconds=state.seconds)  # a run at step 0 starts anew
 

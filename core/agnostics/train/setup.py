@@ -12,6 +12,8 @@ from agnostics.callbacks.callback import RunCallback
 from agnostics.models.loading import find_model, load_tokenizer
 from agnostics.models.resolve import completion_room, resolve_model
 from agnostics.plugins.manager import PluginManager
+from agnostics.plugins.reward_file import absolute_reward
+from agnostics.rollout.difficulty import DifficultySampler
 from agnostics.rollout.prompts import ChatSettings, RenderedPrompt, render_prompts
 from agnostics.rollout.schedule import TaskSampler
 from agnostics.train.config import RunConfig
@@ -64,10 +66,10 @@ def check(config: RunConfig, plugins: PluginManager) -> None:
 
 
 def check_names(config: RunConfig, plugins: PluginManager) -> None:
-    """Raise UsageError for a name that no plugin registered."""
+    """Raise UsageError for a name that no plugin registered, and for settings that exclude each other."""
     plugins.language(config.language)
     plugins.reward(config.reward)
-    plugins.algorithm(config.algorithm)
+    configured_algorithm(plugins.algorithm(config.algorithm), config)
     plugins.engine(config.rollout.engine)
     training_data(config, plugins)
 
@@ -93,7 +95,8 @@ def prepare(
     prompts, left_out = render_prompts(tokenizer, language, tasks.train, limit, config.chat)
     if left_out:
         say(f"{left_out} of {len(tasks.train)} tasks are left out: their prompts have more than {limit} tokens")
-    task_sampler = TaskSampler(prompts, config.rollout.prompts_per_step, config.seed)
+    sampler = DifficultySampler if config.rollout.online_difficulty_filtering else TaskSampler
+    task_sampler = sampler(prompts, config.rollout.prompts_per_step, config.seed)
     return RunInputs(
         language=language,
         reward=reward,
@@ -110,16 +113,22 @@ def prepare(
 
 
 def configured_algorithm(algorithm: Algorithm, config: RunConfig) -> Algorithm:
-    """`algorithm` with every setting of `config` that has a field's name and is given."""
+    """`algorithm` with every setting of `config` that has a field's name and is given.
+
+    Raises UsageError for settings that exclude each other.
+    """
     settings: dict[str, Any] = {**config.rollout.model_dump(), **config.train.model_dump()}
     given = {key: settings[key] for key in _ALGORITHM_FIELDS & settings.keys() if settings[key] is not None}
-    return replace(algorithm, **given)
+    try:
+        return replace(algorithm, **given)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
 
 
 def resolved_config(config: RunConfig, inputs: RunInputs, store: str, output: Path) -> RunConfig:
     """`config` with every default filled in, and with paths that are valid from any folder."""
     names = {"language": absolute_name(config.language), "dataset": absolute_name(config.dataset)}
-    names["model"] = absolute_model(config.model)
+    names |= {"model": absolute_model(config.model), "reward": absolute_reward(config.reward)}
     whole = with_algorithm_settings(config, inputs.algorithm)
     train = whole.train.model_copy(update={"max_logprob_mismatch": whole.train.logprob_mismatch_bound})
     return whole.model_copy(

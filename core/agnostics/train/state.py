@@ -13,7 +13,7 @@ from agnostics.util.statistics import PassRate
 
 @dataclass(frozen=True, slots=True)
 class TrainerState:
-    """Progress of a run. The order of tasks and all seeds follow from the step's number."""
+    """Progress of a run. All seeds follow from the step's number, and so does the order of tasks without a state."""
 
     step: int = 0
     completions: int = 0
@@ -25,6 +25,8 @@ class TrainerState:
     best_step: int | None = None
     """The step with the best pass rate on validation tasks, `best_pass_at_1`."""
     best_pass_at_1: float = 0.0
+    task_sampler: Mapping[str, Any] | None = None
+    """The state of the task sampler, if the order of tasks depends on the run's rollouts."""
 
 
 @dataclass(frozen=True, slots=True)

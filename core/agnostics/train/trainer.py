@@ -106,7 +106,7 @@ class Trainer:
                 break
             groups = [self.algorithm.score(group, context) for group in more.groups]
             scored = scored.extended(replace(more, groups=groups))
-        return scored
+        return replace(scored, groups=self.algorithm.normalized(scored.groups))
 
     def _update(self, step: int, batch: RolloutBatch) -> dict[str, float]:
         """Update the policy and check that the engine sampled from it; the metrics of both."""
@@ -143,7 +143,8 @@ class Trainer:
         times = time_metrics(time.monotonic() - started_s, utilisation, sampled["tokens"])
         self.callbacks.rollouts_finished(step, "train", batch.rollouts)
         self.callbacks.step_finished(step, {**sampled, **metrics, **times}, spans)
-        self.advance(step=step, completions=self.state.completions + len(batch.rollouts))
+        sampler = self.rollouts.task_sampler.state(step)
+        self.advance(step=step, completions=self.state.completions + len(batch.rollouts), task_sampler=sampler)
 
     def _after_step(self) -> None:
         """Evaluate on validation tasks and write a checkpoint, if they are due."""
