@@ -18,6 +18,9 @@ from agnostics.types.rollout import Rollout, RolloutBatch
 _PROBE_PROMPTS = 8
 _PROBE_TOKENS = 16
 
+_RECENT_STEPS = 8
+"""The steps from which the tokens of the next ones are predicted."""
+
 Replacements = Callable[[int], RolloutBatch | None]
 """(number of prompts) -> rollouts of that many new prompts, of fewer if there are no more, or None."""
 
@@ -72,23 +75,61 @@ def round_robin_order(families: tuple[str | None, ...], seed: int | str) -> tupl
     return tuple(sorted(order, key=turns.__getitem__))
 
 
+@dataclass(frozen=True, slots=True)
+class StepsAhead:
+    """The number of steps that sampling may run ahead, so that no rollout is too old when it is trained on.
+
+    A rollout that is sampled now in the n-th batch from here is trained on after at most n `updates_per_batch` - 1
+    updates. Without `batch_tokens` every step is a batch. With it, batches are taken from a queue: the step's place in
+    it follows from the tokens that wait and from those of a step, the most of recent ones; at first, the most that a
+    step can sample, `max_step_tokens`.
+    """
+
+    max_off_policy_steps: int
+    updates_per_batch: int
+    batch_tokens: int
+    max_completion_tokens: int
+    max_step_tokens: int
+    _recent: deque[int] = field(default_factory=lambda: deque(maxlen=_RECENT_STEPS))
+
+    def observe(self, tokens: int) -> None:
+        """Learn how many tokens of a step are trained on."""
+        self._recent.append(tokens)
+
+    def limit(self, queued_tokens: int) -> int:
+        """The number of steps ahead while `queued_tokens` wait for an update."""
+        batches = (self.max_off_policy_steps + 1) // self.updates_per_batch
+        steps = self._steps_in(batches, queued_tokens) if self.batch_tokens else batches
+        return max(0, min(self.max_off_policy_steps, steps - 1))
+
+    def _steps_in(self, batches: int, queued_tokens: int) -> int:
+        """The number of steps whose rollouts are all within the next `batches`."""
+        filled = self.batch_tokens - self.max_completion_tokens // 2  # the next completion does not fit into the rest
+        tokens = max(self._recent, default=self.max_step_tokens)
+        return (batches * filled - queued_tokens) // max(tokens, 1)
+
+
 @dataclass(frozen=True)
 class RolloutSchedule:
-    """Collects the rollouts of each step, `steps_ahead` steps ahead of the step that is trained on."""
+    """Collects the rollouts of each step, `steps_ahead` of the step that is trained on."""
 
     collector: RolloutCollector
     task_sampler: TaskSampler
     group_size: int
     params: SamplingParams
     seed: int
-    steps_ahead: int
+    steps_ahead: StepsAhead
     steps: int
     """The number of the last step."""
     _pending: deque[PendingBatch] = field(default_factory=deque)
 
-    def collect(self, step: int) -> RolloutBatch:
-        """The verified rollouts of `step`; those of the steps ahead of it are submitted before the wait for them."""
-        for ahead in range(step + len(self._pending), min(step + self.steps_ahead, self.steps) + 1):
+    def collect(self, step: int, queued_tokens: int = 0) -> RolloutBatch:
+        """The verified rollouts of `step`; those of the steps ahead of it are submitted before the wait for them.
+
+        `queued_tokens` of earlier steps wait for an update.
+        """
+        last = min(step + self.steps_ahead.limit(queued_tokens), self.steps)
+        for ahead in range(step + len(self._pending), last + 1):
             self._pending.append(self._submit(ahead, self.task_sampler.at(ahead)))
         return self._pending.popleft().result()
 

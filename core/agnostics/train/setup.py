@@ -93,6 +93,9 @@ def prepare(
     if left_out:
         say(f"{left_out} of {len(train)} tasks are left out: their prompts have more than {limit} tokens")
     task_sampler = TaskSampler(prompts, config.rollout.prompts_per_step, config.seed)
+    steps = config.steps or task_sampler.steps_per_epoch
+    if error := unfilled_batch(config, algorithm, steps):
+        raise error
     return RunInputs(
         language=language,
         reward=reward,
@@ -103,7 +106,7 @@ def prepare(
         task_sampler=task_sampler,
         held_out=render_prompts(tokenizer, language, test, limit, config.chat)[0] if test else [],
         loggers=loggers,
-        steps=config.steps or task_sampler.steps_per_epoch,
+        steps=steps,
     )
 
 
@@ -165,6 +168,23 @@ def held_out_tasks(config: RunConfig, adapter: Dataset, source: str | None) -> l
     tasks = list(adapter.tasks(evaluation.split, source=source, seed=config.seed))
     order = round_robin_order(tuple(task.family for task in tasks), config.seed)
     return [tasks[place] for place in order[: evaluation.tasks]]
+
+
+def max_step_tokens(config: RunConfig, algorithm: Algorithm) -> int:
+    """The most tokens that a step can sample, with dynamic sampling."""
+    rollout, rounds = config.rollout, 1 + algorithm.dynamic_sampling_rounds
+    return rollout.prompts_per_step * rollout.group_size * rounds * rollout.max_completion_tokens
+
+
+def unfilled_batch(config: RunConfig, algorithm: Algorithm, steps: int) -> UsageError | None:
+    """The error of a run that samples ahead and whose `steps` cannot fill one batch: it would learn nothing."""
+    most = steps * max_step_tokens(config, algorithm)
+    if not algorithm.max_off_policy_steps or most >= algorithm.batch_tokens:
+        return None
+    return UsageError(
+        f"train.batch_tokens = {algorithm.batch_tokens} is more than the {most} tokens that {steps} steps can sample: "
+        "there would be no update; lower it, or raise --steps"
+    )
 
 
 def prompt_limit(config: RunConfig, folder: Path) -> int:

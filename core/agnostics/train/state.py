@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,8 @@ class TrainerState:
     best_step: int | None = None
     """The step with the best pass rate on held-out tasks, `best_pass_at_1`."""
     best_pass_at_1: float = 0.0
+    queue: list[dict[str, Any]] = field(default_factory=list)
+    """The rollouts that wait for an update, as `RolloutQueue.saved` gives them; up to date in checkpoints."""
 
 
 @dataclass(frozen=True, slots=True)
