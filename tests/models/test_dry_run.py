@@ -21,7 +21,7 @@ from agnostics.cli import call as agn
 from agnostics.models import token_logprobs
 from agnostics.models.shape import shape_of
 from agnostics.train.config import RunConfig, TrainConfig, load_config
-from agnostics.train.memory import estimate_memory, kept_per_token
+from agnostics.train.memory import MemoryEstimate, estimate_memory, kept_per_token
 from agnostics.train.policy import Policy
 from agnostics.types.rollout import Rollout, Segment
 from agnostics.types.task import Task, Test
@@ -157,7 +157,30 @@ def test_weights_gradients_and_optimizer_take_what_the_plan_says(
     with Policy(folder, train, 0.7) as policy:
         policy.update([_rollout(8, 8)], GRPO.loss, 1e-3)
         kept = gradients if stage == 3 else 0  # DeepSpeed frees them in the other stages
-        assert _held() - before == pytest.approx(states + kept, rel=3e-3)
+        held = _held()
+        assert held - before == pytest.approx(states + kept, rel=3e-3)
+        gathered = list(policy.weights())  # as the engine's loop takes them
+        assert gathered
+        assert _held() - held == pytest.approx(memory.sync, rel=3e-3)
+
+
+def test_recomputed_activations_and_weights_on_their_way_to_the_engine_are_planned(tmp_path: Path) -> None:
+    shape = shape_of(_config_of("Qwen/Qwen3-4B", tmp_path))
+
+    def planned(stage: Literal[1, 3], **train: Any) -> MemoryEstimate:
+        config = RunConfig(train=TrainConfig(dtype="bfloat16", **train))
+        return estimate_memory(shape, config, 34_816, reference=False, stage=stage, devices=8)
+
+    kept, recomputed = planned(1), planned(1, activation_checkpointing=True)
+    assert recomputed.activations < kept.activations / 15
+    assert kept.total - recomputed.total == kept.activations - recomputed.activations
+    assert (kept.sync, planned(3).sync) == (0, kept.engine_weights)
+    assert kept.engine_weights / 2 < planned(1, lora_rank=8).sync < kept.engine_weights
+    # In stage 3 nothing outweighs the gathered weights once activations are recomputed and prompts are short.
+    config = RunConfig(train=TrainConfig(dtype="bfloat16", activation_checkpointing=True))
+    short = estimate_memory(shape, config, 1024, reference=False, stage=3, devices=8)
+    parts = (short.weights, short.optimizer, short.gradients, short.sync, short.engine_weights, short.kv_cache)
+    assert short.total == sum(parts)
 
 
 @pytest.mark.slow
@@ -181,7 +204,7 @@ def test_activations_take_about_what_the_plan_says(
         logprobs, _ = token_logprobs.TokenLogprobModel(model, 0.7)(batch.prompt_ids, batch.token_ids, batch.mask)
     assert logprobs.requires_grad
     kept = sum(one.untyped_storage().nbytes() for place, one in saved.items() if place not in weights)
-    planned = (8 + 4 * 120) * kept_per_token(shape_of(folder), 4 if dtype == "float32" else 2)
+    planned = (8 + 4 * 120) * kept_per_token(shape_of(folder), 4 if dtype == "float32" else 2, recomputed=False)
     assert planned == pytest.approx(kept, rel=0.1)
 
 
