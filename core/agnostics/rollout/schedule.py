@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from itertools import islice
+from statistics import fmean, pstdev
 
 from agnostics.inference.engine import SamplingParams
 from agnostics.rollout.collector import PendingBatch, RolloutCollector
@@ -18,8 +19,10 @@ from agnostics.types.rollout import Rollout, RolloutBatch
 _PROBE_PROMPTS = 8
 _PROBE_TOKENS = 16
 
-_RECENT_STEPS = 8
-"""The steps from which the tokens of the next ones are predicted."""
+_RECENT_STEPS, _FEWEST_STEPS = 8, 4
+"""The steps from which the tokens of the next ones are predicted: the last eight, once there are four."""
+_DEVIATIONS = 2.0
+"""The standard deviations above the mean that a prediction allows for."""
 
 Replacements = Callable[[int], RolloutBatch | None]
 """(number of prompts) -> rollouts of that many new prompts, of fewer if there are no more, or None."""
@@ -80,9 +83,9 @@ class StepsAhead:
     """The number of steps that sampling may run ahead, so that no rollout is too old when it is trained on.
 
     A rollout that is sampled now in the n-th batch from here is trained on after at most n `updates_per_batch` - 1
-    updates. Without `batch_tokens` every step is a batch. With it, batches are taken from a queue: the step's place in
-    it follows from the tokens that wait and from those of a step, the most of recent ones; at first, the most that a
-    step can sample, `max_step_tokens`.
+    updates. Without `batch_tokens` every step is a batch. With it, batches are taken from a queue: a step's place in it
+    follows from the tokens that wait and from those of the steps before, which are predicted from recent steps; at
+    first, from the most that a step can sample, `max_step_tokens`.
     """
 
     max_off_policy_steps: int
@@ -99,14 +102,18 @@ class StepsAhead:
     def limit(self, queued_tokens: int) -> int:
         """The number of steps ahead while `queued_tokens` wait for an update."""
         batches = (self.max_off_policy_steps + 1) // self.updates_per_batch
-        steps = self._steps_in(batches, queued_tokens) if self.batch_tokens else batches
-        return max(0, min(self.max_off_policy_steps, steps - 1))
+        if not self.batch_tokens:
+            return max(0, batches - 1)
+        filled = self.batch_tokens - self.max_completion_tokens  # at least: the next completion did not fit
+        ahead = range(1, self.max_off_policy_steps + 1)
+        fitting = (steps for steps in ahead if queued_tokens + self._tokens_of(1 + steps) <= batches * filled)
+        return max(fitting, default=0)
 
-    def _steps_in(self, batches: int, queued_tokens: int) -> int:
-        """The number of steps whose rollouts are all within the next `batches`."""
-        filled = self.batch_tokens - self.max_completion_tokens // 2  # the next completion does not fit into the rest
-        tokens = max(self._recent, default=self.max_step_tokens)
-        return (batches * filled - queued_tokens) // max(tokens, 1)
+    def _tokens_of(self, steps: int) -> float:
+        """The tokens of the next `steps`, in a high estimate."""
+        if len(self._recent) < _FEWEST_STEPS:
+            return steps * self.max_step_tokens
+        return steps * fmean(self._recent) + _DEVIATIONS * pstdev(self._recent) * math.sqrt(steps)
 
 
 @dataclass(frozen=True)
