@@ -8,6 +8,7 @@ import math
 import re
 import shutil
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -27,6 +28,8 @@ from agnostics.types.rollout import Rollout, Segment
 from agnostics.types.task import Task, Test
 from huggingface_hub import constants
 from safetensors import safe_open
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 from transformers import AutoModelForCausalLM
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -206,6 +209,50 @@ def test_activations_take_about_what_the_plan_says(
     kept = sum(one.untyped_storage().nbytes() for place, one in saved.items() if place not in weights)
     planned = (8 + 4 * 120) * kept_per_token(shape_of(folder), 4 if dtype == "float32" else 2, recomputed=False)
     assert planned == pytest.approx(kept, rel=0.1)
+
+
+@pytest.mark.slow
+def test_recomputed_activations_take_about_what_the_plan_says_at_their_peak(
+    tiny_model: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(token_logprobs, "LOGITS_PER_CHUNK", 768 * 8)
+    folder = tiny_model(tied=True)
+    model: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.bfloat16)
+    for weight in model.parameters():
+        weight.grad = torch.zeros_like(weight)
+    module, batch = token_logprobs.TokenLogprobModel(model, 0.7, recompute=True), stack([_rollout(8, 120)] * 4)
+    with _PeakMemory() as memory:
+        module(batch.prompt_ids, batch.token_ids, batch.mask)[0].sum().backward()
+    planned = 4 * (8 + 120) * kept_per_token(shape_of(folder), 2, recomputed=True)
+    assert planned == pytest.approx(memory.peak, rel=0.15)
+
+
+class _PeakMemory(TorchDispatchMode):
+    """Adds up what is allocated and not yet freed, in bytes, and keeps the most."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.peak = self._held = 0
+        self._known = set[int]()
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        existing = [one.untyped_storage().data_ptr() for one in tree_leaves(args) if isinstance(one, torch.Tensor)]
+        result = func(*args, **(kwargs or {}))
+        for one in tree_leaves(result):
+            if isinstance(one, torch.Tensor) and one.untyped_storage().data_ptr() not in {*existing, *self._known}:
+                self._allocated(one.untyped_storage())
+        return result
+
+    def _allocated(self, storage: torch.UntypedStorage) -> None:
+        place, size = storage.data_ptr(), storage.nbytes()
+        self._known.add(place)
+        self._held += size
+        self.peak = max(self.peak, self._held)
+        weakref.finalize(storage, self._freed, place, size)
+
+    def _freed(self, place: int, size: int) -> None:
+        self._known.discard(place)
+        self._held -= size
 
 
 def _files(home: Path) -> list[Path]:
