@@ -395,6 +395,15 @@ def test_a_cache_that_holds_no_completion_is_reported_before_the_run(
     assert "rollout.kv_cache_gib = 1 does not hold a prompt and its completion" in err
 
 
+def test_a_batch_that_the_run_cannot_fill_is_reported_before_it(tmp_path: Path, dry: Dry) -> None:
+    (tmp_path / "tasks.jsonl").write_text(_tasks(8))
+    words = ("--dataset", "tasks.jsonl", "--set", "algorithm=cwm")
+    assert dry(*words)[0] == 0
+    status, _, err = dry(*words, "--set", "rollout.group_size=2")
+    assert "agn: train.batch_tokens = 131072 is more than the 16384 tokens that 2 steps can sample" in err
+    assert status == 2
+
+
 def test_an_image_that_is_not_built_and_a_toolchain_that_is_not_here_are_said(tmp_path: Path, dry: Dry) -> None:
     language = {"prompt": "Use Q.", "install": "apt-get install -y qi", "filename": "a.q", "execute": "qi-nowhere a.q"}
     (tmp_path / "q.yaml").write_text(json.dumps(language))

@@ -120,7 +120,7 @@ def update_metrics(report: UpdateReport) -> dict[str, float]:
     `policy_entropy` is the entropy of the whole distribution at each token, `entropy` above its estimate from samples.
     """
     updates, ages = report.updates, report.off_policy_steps
-    always = {
+    always: dict[str, float] = {
         "updates": len(updates),
         "stale_rollouts": report.stale_rollouts,
         "queued_tokens": report.queued_tokens,
