@@ -8,6 +8,7 @@ import math
 import re
 import shutil
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -21,12 +22,14 @@ from agnostics.cli import call as agn
 from agnostics.models import token_logprobs
 from agnostics.models.shape import shape_of
 from agnostics.train.config import RunConfig, TrainConfig, load_config
-from agnostics.train.memory import estimate_memory, kept_per_token
+from agnostics.train.memory import MemoryEstimate, estimate_memory, kept_per_token
 from agnostics.train.policy import Policy
 from agnostics.types.rollout import Rollout, Segment
 from agnostics.types.task import Task, Test
 from huggingface_hub import constants
 from safetensors import safe_open
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 from transformers import AutoModelForCausalLM
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -157,7 +160,30 @@ def test_weights_gradients_and_optimizer_take_what_the_plan_says(
     with Policy(folder, train, 0.7) as policy:
         policy.update([_rollout(8, 8)], GRPO.loss, 1e-3)
         kept = gradients if stage == 3 else 0  # DeepSpeed frees them in the other stages
-        assert _held() - before == pytest.approx(states + kept, rel=3e-3)
+        held = _held()
+        assert held - before == pytest.approx(states + kept, rel=3e-3)
+        gathered = list(policy.weights())  # as the engine's loop takes them
+        assert gathered
+        assert _held() - held == pytest.approx(memory.sync, rel=3e-3)
+
+
+def test_recomputed_activations_and_weights_on_their_way_to_the_engine_are_planned(tmp_path: Path) -> None:
+    shape = shape_of(_config_of("Qwen/Qwen3-4B", tmp_path))
+
+    def planned(stage: Literal[1, 3], **train: Any) -> MemoryEstimate:
+        config = RunConfig(train=TrainConfig(dtype="bfloat16", **train))
+        return estimate_memory(shape, config, 34_816, reference=False, stage=stage, devices=8)
+
+    kept, recomputed = planned(1), planned(1, activation_checkpointing=True)
+    assert recomputed.activations < kept.activations / 15
+    assert kept.total - recomputed.total == kept.activations - recomputed.activations
+    assert (kept.sync, planned(3).sync) == (0, kept.engine_weights)
+    assert kept.engine_weights / 2 < planned(1, lora_rank=8).sync < kept.engine_weights
+    # In stage 3 nothing outweighs the gathered weights once activations are recomputed and prompts are short.
+    config = RunConfig(train=TrainConfig(dtype="bfloat16", activation_checkpointing=True))
+    short = estimate_memory(shape, config, 1024, reference=False, stage=3, devices=8)
+    parts = (short.weights, short.optimizer, short.gradients, short.sync, short.engine_weights, short.kv_cache)
+    assert short.total == sum(parts)
 
 
 @pytest.mark.slow
@@ -181,8 +207,52 @@ def test_activations_take_about_what_the_plan_says(
         logprobs, _ = token_logprobs.TokenLogprobModel(model, 0.7)(batch.prompt_ids, batch.token_ids, batch.mask)
     assert logprobs.requires_grad
     kept = sum(one.untyped_storage().nbytes() for place, one in saved.items() if place not in weights)
-    planned = (8 + 4 * 120) * kept_per_token(shape_of(folder), 4 if dtype == "float32" else 2)
+    planned = (8 + 4 * 120) * kept_per_token(shape_of(folder), 4 if dtype == "float32" else 2, recomputed=False)
     assert planned == pytest.approx(kept, rel=0.1)
+
+
+@pytest.mark.slow
+def test_recomputed_activations_take_about_what_the_plan_says_at_their_peak(
+    tiny_model: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(token_logprobs, "LOGITS_PER_CHUNK", 768 * 8)
+    folder = tiny_model(tied=True)
+    model: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.bfloat16)
+    for weight in model.parameters():
+        weight.grad = torch.zeros_like(weight)
+    module, batch = token_logprobs.TokenLogprobModel(model, 0.7, recompute=True), stack([_rollout(8, 120)] * 4)
+    with _PeakMemory() as memory:
+        module(batch.prompt_ids, batch.token_ids, batch.mask)[0].sum().backward()
+    planned = 4 * (8 + 120) * kept_per_token(shape_of(folder), 2, recomputed=True)
+    assert planned == pytest.approx(memory.peak, rel=0.15)
+
+
+class _PeakMemory(TorchDispatchMode):
+    """Adds up what is allocated and not yet freed, in bytes, and keeps the most."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.peak = self._held = 0
+        self._known = set[int]()
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        existing = [one.untyped_storage().data_ptr() for one in tree_leaves(args) if isinstance(one, torch.Tensor)]
+        result = func(*args, **(kwargs or {}))
+        for one in tree_leaves(result):
+            if isinstance(one, torch.Tensor) and one.untyped_storage().data_ptr() not in {*existing, *self._known}:
+                self._allocated(one.untyped_storage())
+        return result
+
+    def _allocated(self, storage: torch.UntypedStorage) -> None:
+        place, size = storage.data_ptr(), storage.nbytes()
+        self._known.add(place)
+        self._held += size
+        self.peak = max(self.peak, self._held)
+        weakref.finalize(storage, self._freed, place, size)
+
+    def _freed(self, place: int, size: int) -> None:
+        self._known.discard(place)
+        self._held -= size
 
 
 def _files(home: Path) -> list[Path]:
@@ -323,6 +393,15 @@ def test_a_cache_that_holds_no_completion_is_reported_before_the_run(
     status, _, err = dry("--model", str(folder), "--dataset", "tasks.jsonl")
     assert status == 2
     assert "rollout.kv_cache_gib = 1 does not hold a prompt and its completion" in err
+
+
+def test_a_batch_that_the_run_cannot_fill_is_reported_before_it(tmp_path: Path, dry: Dry) -> None:
+    (tmp_path / "tasks.jsonl").write_text(_tasks(8))
+    words = ("--dataset", "tasks.jsonl", "--set", "algorithm=cwm")
+    assert dry(*words)[0] == 0
+    status, _, err = dry(*words, "--set", "rollout.group_size=2")
+    assert "agn: train.batch_tokens = 131072 is more than the 16384 tokens that 2 steps can sample" in err
+    assert status == 2
 
 
 def test_an_image_that_is_not_built_and_a_toolchain_that_is_not_here_are_said(tmp_path: Path, dry: Dry) -> None:

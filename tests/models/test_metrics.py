@@ -79,7 +79,8 @@ def test_the_age_of_a_token_is_how_many_updates_came_since_and_only_sampled_ones
     metrics = update_metrics(UpdateReport([UPDATE], 0, Counter({0: 6, 3: 2}), 0.0))
     assert (metrics["off_policy_steps_mean"], metrics["off_policy_steps_max"]) == (0.75, 3)
     assert metrics["clip_fraction"] == 0.25
-    assert update_metrics(UpdateReport([], 4, Counter(), None)) == {"updates": 0, "stale_rollouts": 4}
+    nothing = update_metrics(UpdateReport([], 4, Counter(), None, added_tokens=90, queued_tokens=70))
+    assert nothing == {"updates": 0, "stale_rollouts": 4, "queued_tokens": 70}
 
 
 class _Names(MetricsLogger):

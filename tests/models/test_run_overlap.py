@@ -83,6 +83,33 @@ def test_a_run_samples_while_it_learns_and_resumes_after_an_interrupt(
     assert len(verified) >= programs
 
 
+def _values(home: Any, run: str, name: str) -> dict[int, float]:
+    """A metric by its step."""
+    return dict(home.query("select step, value from step_metric where run_id = ? and name = ?", run, name))
+
+
+def test_batches_by_tokens_are_sampled_ahead_only_as_far_as_their_updates_allow(starter_model: Path, home: Any) -> None:
+    settings = [*SETTINGS, "algorithm=cwm", "train.max_off_policy_steps=4", "train.batch_tokens=600"]
+    run = home.run("--model", str(starter_model), "--steps", "10", settings=settings)["run"]
+    updates, ages = _values(home, run, "updates"), _values(home, run, "off_policy_steps_max")
+    assert max(updates.values()) > 1
+    assert 1 <= max(ages.values()) <= 4
+    assert sum(_values(home, run, "stale_rollouts").values()) <= 0.05 * 10 * 32
+
+
+def test_rollouts_that_wait_for_a_full_batch_are_trained_on_after_a_resume(starter_model: Path, home: Any) -> None:
+    settings = [*SETTINGS, "rollout.engine=transformers", "train.batch_tokens=4000"]
+    whole = home.run("--model", str(starter_model), "--steps", "5", settings=settings)["run"]
+    first = next(step for step, count in sorted(_values(home, whole, "updates").items()) if count)
+    assert first > 2  # until then there is one policy, so that both runs sample the same
+    resumed = home.run("--model", str(starter_model), "--steps", "2", settings=settings)["run"]
+    home.run("--resume", resumed, "--steps", "5", settings=[])
+    for name in ("updates", "queued_tokens", "stale_rollouts"):
+        one, other = (_values(home, run, name) for run in (whole, resumed))
+        assert [one[step] for step in range(1, first + 1)] == [other[step] for step in range(1, first + 1)], name
+    assert _values(home, resumed, "loss")[first] == pytest.approx(_values(home, whole, "loss")[first], abs=1e-5)
+
+
 def test_learning_has_half_of_the_threads_beside_an_engine_that_samples_and_all_once_it_is_idle(
     starter_model: Path,
     home: Any,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from agnostics.algorithms.scoring import batches_by_tokens, has_signal, is_gibberish, is_stale
+from agnostics.algorithms.scoring import batches_by_tokens, full_batch, has_signal, is_gibberish, is_stale
 from agnostics.types.rollout import Rollout, Segment
 from agnostics.types.task import Task, Test
 from hypothesis import given
@@ -53,10 +53,11 @@ def test_a_token_that_a_tool_wrote_is_no_gibberish() -> None:
     assert not is_gibberish(_rollout(_sampled([5], [-0.1]), tool), VOCABULARY)
 
 
-@pytest.mark.parametrize(("version", "expected"), [(7, False), (15, False), (16, True)])
-def test_staleness_counts_from_the_last_token(version: int, expected: bool) -> None:
-    early, late = _sampled([5], [-0.1], 0), _sampled([6], [-0.1], 7)
-    assert is_stale(_rollout(early, late), version, 8) is expected
+@pytest.mark.parametrize(("version", "expected"), [(7, False), (10, False), (11, True)])
+def test_a_rollout_is_as_old_as_the_oldest_token_that_the_policy_sampled(version: int, expected: bool) -> None:
+    tool = Segment((9,), (0,), (0.0,), (0,))
+    early, late = _sampled([5], [-0.1], 2), _sampled([6], [-0.1], 7)
+    assert is_stale(_rollout(tool, early, late), version, 8) is expected
 
 
 @given(st.lists(st.integers(1, 50)), st.integers(1, 100))
@@ -71,3 +72,11 @@ def test_batches_hold_every_sequence_once_in_order_and_no_more_tokens_than_allow
 
 def test_a_batch_is_as_full_as_it_can_be() -> None:
     assert list(batches_by_tokens([4, 4, 2, 9, 1, 12, 3], 10)) == [range(3), range(3, 5), range(5, 6), range(6, 7)]
+
+
+@pytest.mark.parametrize(
+    ("lengths", "size"),
+    [([], 0), ([4, 4], 0), ([4, 4, 2], 3), ([4, 4, 3], 2), ([12], 1), ([4, 12], 1), ([4, 5, 6, 7], 2)],
+)
+def test_a_batch_from_a_queue_is_full_once_the_next_sequence_does_not_fit(lengths: list[int], size: int) -> None:
+    assert full_batch(lengths, 10) == size

@@ -77,8 +77,28 @@ def test_dapos_length_penalty_is_part_of_the_reward_and_gives_no_signal_by_itsel
     scored = _score(DAPO, [_rollout(WRONG, 5), _rollout(WRONG, 9)])
     assert [r.task_reward for r in scored] == [0.0, 0.0]
     assert [r.reward for r in scored] == pytest.approx([0.0, -0.5])
-    assert is_zero_variance(scored)
-    assert not is_zero_variance(_score(DAPO, [_rollout(RIGHT), _rollout(WRONG)]))
+    assert not DAPO.has_signal(scored)
+    assert DAPO.training_rollouts([scored]) == []
+    assert DAPO.has_signal(_score(DAPO, [_rollout(RIGHT), _rollout(WRONG)]))
+
+
+class _Shares(RewardPolicy):
+    """Rewards one completion fully, one half, one not at all."""
+
+    name = "shares"
+
+    def rewards(self, group: RolloutGroup) -> Sequence[float]:
+        return [1.0, 0.5, 0.0][: len(group)]
+
+
+def test_cwm_learns_from_the_length_penalty_alone_and_skips_what_has_no_advantage() -> None:
+    penalised = _score(CWM, [_rollout(RIGHT, 4), _rollout(RIGHT, 9)])
+    equal = _score(CWM, [_rollout(RIGHT, 4), _rollout(RIGHT, 4)])
+    assert is_zero_variance(penalised)
+    assert [CWM.has_signal(group) for group in (penalised, equal)] == [True, False]
+    assert CWM.training_rollouts([penalised, equal]) == penalised
+    mixed = _score(CWM, [_rollout(RIGHT)] * 3, progress=1.0, policy=_Shares())
+    assert [r.advantage for r in CWM.training_rollouts([mixed])] == [0.5, -0.5]
 
 
 @pytest.mark.parametrize(

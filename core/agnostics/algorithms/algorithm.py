@@ -94,14 +94,18 @@ class Algorithm:
     mask_truncated: bool = False
     """Leave truncated completions out of the loss."""
     filter_zero_variance: bool = False
-    """Drop groups whose rewards are all equal, so that they count in no mean."""
+    """Drop groups whose task rewards are all equal, so that they count in no mean (DAPO, equation 11)."""
+    filter_zero_advantage: bool = False
+    """Leave out rollouts whose advantage is zero, so that they fill no batch (Code World Model, section 5.2)."""
     dynamic_sampling_rounds: int = 0
     """Maximum number of times that new prompts are sampled to replace groups with equal rewards, which are dropped."""
     batch_tokens: int = 0
-    """The most tokens in one update; 0 puts all of a step's tokens into one."""
+    """The most tokens in one update; 0 puts all of a step's tokens into one. Above 0, with `max_off_policy_steps`, what
+    fills no batch at the end of a step waits for the next one."""
     max_off_policy_steps: int = 0
     """Maximum number of updates between sampling a token and training on it: with 1 or more, sampling continues during
-    updates, and rollouts whose last token is older are dropped. 0 is strictly on-policy: sample, then update."""
+    updates, and rollouts with an older token are dropped. 0 is strictly on-policy: sample, then make all updates of the
+    step."""
 
     length_penalty: LengthPenalty | None = None
     """Changes a rollout's reward by its length."""
@@ -162,12 +166,30 @@ class Algorithm:
     def training_rollouts(self, groups: Sequence[RolloutGroup]) -> list[Rollout]:
         """The scored rollouts that count in the loss. An advantage of zero counts in means and has no gradient."""
         drop = self.filter_zero_variance or self.dynamic_sampling_rounds > 0
-        kept = [group for group in groups if not (drop and is_zero_variance(group))]
-        return [rollout for group in kept for rollout in group if rollout.advantage is not None]
+        kept = [rollout for group in groups if not drop or self.has_signal(group) for rollout in group]
+        return [
+            rollout
+            for rollout in kept
+            if rollout.advantage is not None and (rollout.advantage != 0 or not self.filter_zero_advantage)
+        ]
+
+    def has_signal(self, group: RolloutGroup) -> bool:
+        """Whether a scored group is worth training on: dynamic sampling replaces the others.
+
+        Its task rewards differ (Yu et al. 2025, "DAPO", equation 11: some answers are right, some wrong). With
+        `filter_zero_advantage` an advantage is not zero, which a length penalty alone can cause (Code World Model,
+        section 5.2, "Skip zero-advantage trajectories").
+        """
+        if self.filter_zero_advantage:
+            return any(rollout.advantage for rollout in group)
+        return not is_zero_variance(group)
 
     def is_stale(self, rollout: Rollout, policy_version: int) -> bool:
-        """Whether the rollout is too old to train the policy that has had `policy_version` updates."""
-        return is_stale(rollout, policy_version, self.max_off_policy_steps)
+        """Whether the rollout is too old to train the policy that has had `policy_version` updates.
+
+        Without sampling ahead none is: a step samples from one policy and makes all its updates with that.
+        """
+        return self.max_off_policy_steps > 0 and is_stale(rollout, policy_version, self.max_off_policy_steps)
 
     def has_gradient(self, rollout: Rollout) -> bool:
         """Whether the rollout changes the gradient, besides counting in its means."""

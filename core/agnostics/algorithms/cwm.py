@@ -12,12 +12,13 @@ CWM = Algorithm(
     length_weighted=True,
     clip_high=0.25,
     loss_normalization="constant",
-    filter_zero_variance=True,
+    filter_zero_advantage=True,
     batch_tokens=131_072,
     max_off_policy_steps=8,
     length_penalty=fading_penalty,
     rollout_filter=is_gibberish,
 )
 """Distances from the length-weighted mean return, clip-higher, a loss divided by the most tokens that a batch holds,
-batches by tokens, and no groups with equal rewards, stale rollouts or gibberish; the length penalty fades out.
+batches by tokens from a queue, and no rollouts without advantage, stale ones or gibberish; the length penalty, which is
+part of the return and so of the advantage, fades out.
 Numbers that the paper leaves open are our choice: the clip (0.2 and 0.25), 131,072 tokens, eight updates."""

@@ -113,12 +113,12 @@ def has_signal(rewards: Sequence[float | None]) -> bool:
 
 
 def is_stale(rollout: Rollout, policy_version: int, max_off_policy_steps: int) -> bool:
-    """Whether the policy that sampled the last token is more than `max_off_policy_steps` updates old.
+    """Whether a policy that sampled one of its tokens is more than `max_off_policy_steps` updates old.
 
-    Code World Model, section 5.2, "Skip stale trajectories".
+    Code World Model, section 5.2, "Skip stale trajectories", which asks this of the most recent tokens alone; here the
+    bound holds for every token.
     """
-    versions = rollout.sampled_versions
-    return bool(versions) and policy_version - versions[-1] > max_off_policy_steps
+    return max(off_policy_steps(rollout, policy_version), default=0) > max_off_policy_steps
 
 
 def off_policy_steps(rollout: Rollout, policy_version: int) -> list[int]:
@@ -153,6 +153,16 @@ def batches_by_tokens(lengths: Sequence[int], limit: int) -> Iterator[range]:
         tokens += length
     if lengths:
         yield range(first, len(lengths))
+
+
+def full_batch(lengths: Sequence[int], limit: int) -> int:
+    """How many of the first sequences make a full batch of at most `limit` tokens; 0 while another one would fit.
+
+    Code World Model, section 12: batches are taken from a queue, so that none of them is partial.
+    """
+    first = next(batches_by_tokens(lengths, limit), range(0))
+    is_full = first.stop < len(lengths) or sum(lengths) >= limit
+    return first.stop if is_full else 0
 
 
 LossNormalization = Literal["token", "sequence", "constant"]

@@ -29,6 +29,7 @@ _MEMORY_LABELS = {
     "activations": "trainer, backward pass: activations (estimate)",
     "logits": "trainer, backward pass: logits",
     "update": "trainer, update: gradients in one piece",
+    "sync": "trainer, weight sync: copies of weights",
     "reference": "trainer: reference model",
     "engine_weights": "engine: weights",
     "kv_cache": "engine: KV cache",

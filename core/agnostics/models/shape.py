@@ -11,12 +11,12 @@ from typing import Any
 class ModelShape:
     """The sizes of a model that decide its memory: the number of parameters, and the width of each part of a layer.
 
-    `linear` is every linear layer but the head: its name, and its inputs and outputs together. `queries` and `keys` are
-    heads times the size of a head; `normed` is the width of all norms of a layer.
+    `linear` is every linear layer but the head: its name, its inputs and its outputs. `queries` and `keys` are heads
+    times the size of a head; `normed` is the width of all norms of a layer.
     """
 
     parameters: int
-    linear: tuple[tuple[str, int], ...]
+    linear: tuple[tuple[str, int, int], ...]
     layers: int
     hidden: int
     queries: int
@@ -45,7 +45,7 @@ def shape_of(folder: Path) -> ModelShape:
     normed = queries + keys if any(name.endswith("q_norm.weight") for name in parameters) else 0
     return ModelShape(
         parameters=sum(parameter.numel() for parameter in parameters.values()),
-        linear=tuple((name, layer.in_features + layer.out_features) for name, layer in layers),
+        linear=tuple((name, layer.in_features, layer.out_features) for name, layer in layers),
         layers=config.num_hidden_layers,
         hidden=config.hidden_size,
         queries=queries,

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from itertools import islice
+from statistics import fmean, pstdev
 from typing import Any
 
 from agnostics.inference.engine import SamplingParams
@@ -18,6 +19,11 @@ from agnostics.types.rollout import Rollout, RolloutBatch, RolloutGroup
 
 _PROBE_PROMPTS = 8
 _PROBE_TOKENS = 16
+
+_RECENT_STEPS, _FEWEST_STEPS = 8, 4
+"""The steps from which the tokens of the next ones are predicted: the last eight, once there are four."""
+_DEVIATIONS = 2.0
+"""The standard deviations above the mean that a prediction allows for."""
 
 Replacements = Callable[[int], RolloutBatch | None]
 """(number of prompts) -> rollouts of that many new prompts, of fewer if there are no more, or None."""
@@ -83,25 +89,67 @@ def round_robin_order(families: tuple[str | None, ...], seed: int | str) -> tupl
     return tuple(sorted(order, key=turns.__getitem__))
 
 
+@dataclass(frozen=True, slots=True)
+class StepsAhead:
+    """The number of steps that sampling may run ahead, so that no rollout is too old when it is trained on.
+
+    A rollout that is sampled now in the n-th batch from here is trained on after at most n `updates_per_batch` - 1
+    updates. Without `batch_tokens` every step is a batch. With it, batches are taken from a queue: a step's place in it
+    follows from the tokens that wait and from those of the steps before, which are predicted from recent steps; at
+    first, from the most that a step can sample, `max_step_tokens`.
+    """
+
+    max_off_policy_steps: int
+    updates_per_batch: int
+    batch_tokens: int
+    max_completion_tokens: int
+    max_step_tokens: int
+    _recent: deque[int] = field(default_factory=lambda: deque(maxlen=_RECENT_STEPS))
+
+    def observe(self, tokens: int) -> None:
+        """Learn how many tokens of a step are trained on."""
+        self._recent.append(tokens)
+
+    def limit(self, queued_tokens: int) -> int:
+        """The number of steps ahead while `queued_tokens` wait for an update."""
+        batches = (self.max_off_policy_steps + 1) // self.updates_per_batch
+        if not self.batch_tokens:
+            return max(0, batches - 1)
+        filled = self.batch_tokens - self.max_completion_tokens  # at least: the next completion did not fit
+        ahead = range(1, self.max_off_policy_steps + 1)
+        fitting = (steps for steps in ahead if queued_tokens + self._tokens_of(1 + steps) <= batches * filled)
+        return max(fitting, default=0)
+
+    def _tokens_of(self, steps: int) -> float:
+        """The tokens of the next `steps`, in a high estimate."""
+        if len(self._recent) < _FEWEST_STEPS:
+            return steps * self.max_step_tokens
+        return steps * fmean(self._recent) + _DEVIATIONS * pstdev(self._recent) * math.sqrt(steps)
+
+
 @dataclass(frozen=True)
 class RolloutSchedule:
-    """Collects the rollouts of each step, `steps_ahead` steps ahead of the step that is trained on."""
+    """Collects the rollouts of each step, `steps_ahead` of the step that is trained on."""
 
     collector: RolloutCollector
     task_sampler: TaskSampler
     group_size: int
     params: SamplingParams
     seed: int
-    steps_ahead: int
+    steps_ahead: StepsAhead
     steps: int
     """The number of the last step."""
     stop_on_failure: bool = True
     """End a program at its first failed test."""
     _pending: deque[PendingBatch] = field(default_factory=deque)
 
-    def collect(self, step: int) -> RolloutBatch:
-        """The verified rollouts of `step`; those of the steps ahead of it are submitted before the wait for them."""
-        for ahead in range(step + len(self._pending), min(step + self.steps_ahead, self.steps) + 1):
+    def collect(self, step: int, queued_tokens: int = 0) -> RolloutBatch:
+        """The verified rollouts of `step`; those of the steps ahead of it are submitted before the wait for them.
+
+        `queued_tokens` of earlier steps wait for an update.
+        """
+        last = min(step + self.steps_ahead.limit(queued_tokens), self.steps)
+        for ahead in range(step + len(self._pending), last + 1):
             self._pending.append(self._submit(ahead, self.task_sampler.at(ahead)))
         return self._observed(self._pending.popleft().result())
 

@@ -85,10 +85,11 @@ class TrainConfig(Frozen):
     mask_truncated: bool | None = None
     """Leave truncated completions out of the loss."""
     batch_tokens: NonNegativeInt | None = None
-    """The most sampled tokens in one update; 0 puts all of a step's tokens into one."""
+    """The most sampled tokens in one update; 0 puts all of a step's tokens into one. With sampling ahead, what fills no
+    batch waits for the next step."""
     max_off_policy_steps: NonNegativeInt | None = None
     """Maximum number of updates between sampling a token and training on it, so that sampling continues during updates;
-    older rollouts are dropped. 0 samples and updates in turn."""
+    older rollouts are dropped. 0 samples and updates in turn, whatever the number of updates."""
     weight_decay: NonNegativeFloat = 0.01
     """AdamW's weight decay."""
     max_grad_norm: NonNegativeFloat = 1.0

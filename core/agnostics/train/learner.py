@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 from agnostics.algorithms.algorithm import Algorithm
 from agnostics.algorithms.scoring import off_policy_steps
 from agnostics.train.policy import Policy, UpdateStats
+from agnostics.train.rollout_queue import RolloutQueue
 from agnostics.types.errors import AgnosticsError
 from agnostics.types.rollout import Rollout, RolloutBatch
 
@@ -47,21 +48,28 @@ class UpdateReport:
     """The updates of one step. `stale_rollouts` counts rollouts that were dropped for their age.
 
     `off_policy_steps` counts the tokens of all updates by the number of updates since they were sampled.
-    `logprob_mismatch` is None if no rollout is of the current policy version.
+    `logprob_mismatch` is None if no rollout is of the current policy version. Of sampled tokens, `added_tokens` came
+    with the step and `queued_tokens` wait for a later one.
     """
 
     updates: list[UpdateStats]
     stale_rollouts: int
     off_policy_steps: Counter[int]
     logprob_mismatch: float | None
+    added_tokens: int = 0
+    queued_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Learner:
-    """Updates a policy. `max_completion_tokens` is the length at which completions are truncated."""
+    """Updates a policy. `max_completion_tokens` is the length at which completions are truncated.
+
+    `queue` holds what waits for an update.
+    """
 
     policy: Policy
     max_completion_tokens: int
+    queue: RolloutQueue = field(default_factory=RolloutQueue)
 
     def update(
         self,
@@ -72,18 +80,31 @@ class Learner:
         learning_rate: float,
         before_micro_batch: Callable[[], None] = lambda: None,
     ) -> UpdateReport:
-        """Train on the scored rollouts `updates` times; batches without trainable rollouts are skipped."""
-        rollouts = algorithm.training_rollouts(batch.groups)
-        fresh = [rollout for rollout in rollouts if not algorithm.is_stale(rollout, self.policy.version)]
-        fresh = self._with_logprobs(fresh, algorithm)
+        """Train on the queue's batches, the scored rollouts at its end, `updates` times on each.
+
+        Batches without trainable rollouts are skipped.
+        """
+        rollouts, dropped = algorithm.training_rollouts(batch.groups), self.queue.dropped
+        mismatch = self._mismatch(batch) if self.queue.rollouts else None  # older rollouts come first
+        self.queue.add(rollouts)
         done, ages = list[UpdateStats](), Counter[int]()
-        for _ in range(updates):
-            for weighted in algorithm.update_batches(fresh, self.max_completion_tokens):
-                if trained := [rollout for rollout in weighted if algorithm.has_gradient(rollout)]:
-                    ages.update(age for r in trained for age in off_policy_steps(r, self.policy.version))
-                    done.append(self.policy.update(trained, algorithm.loss, learning_rate, before_micro_batch))
-        mismatch = done[0].logprob_mismatch if done else self._mismatch(batch)
-        return UpdateReport(done, len(rollouts) - len(fresh), ages, mismatch)
+        for trained in self._batches(algorithm, updates):
+            ages.update(age for r in trained for age in off_policy_steps(r, self.policy.version))
+            done.append(self.policy.update(trained, algorithm.loss, learning_rate, before_micro_batch))
+        if mismatch is None:
+            mismatch = done[0].logprob_mismatch if done else self._mismatch(batch)
+        added = sum(rollout.num_sampled for rollout in rollouts)
+        return UpdateReport(done, self.queue.dropped - dropped, ages, mismatch, added, self.queue.tokens)
+
+    def _batches(self, algorithm: Algorithm, updates: int) -> Iterator[list[Rollout]]:
+        """The rollouts of each update, none of them too old when it is its turn, with their loss weights."""
+        while batch := self.queue.pop_batch(algorithm, self.policy.version):
+            batch = self._with_logprobs(batch, algorithm)
+            for _ in range(updates):
+                batch = self.queue.without_stale(batch, algorithm, self.policy.version)
+                for weighted in algorithm.update_batches(batch, self.max_completion_tokens):
+                    if trained := [rollout for rollout in weighted if algorithm.has_gradient(rollout)]:
+                        yield trained
 
     def _with_logprobs(self, rollouts: Sequence[Rollout], algorithm: Algorithm) -> list[Rollout]:
         """The rollouts with a gradient, with the log-probabilities that the loss needs; then those without."""

@@ -18,7 +18,7 @@ _FLOAT = 4
 class MemoryEstimate:
     """Bytes on one device, by their purpose: the trainer's first, then the engine's.
 
-    Bucket, activations and logits are held in the backward pass, and `update` after it.
+    Bucket, activations and logits are held in the backward pass, `update` after it, and `sync` after that.
     """
 
     weights: int
@@ -26,12 +26,15 @@ class MemoryEstimate:
     optimizer: int
     """The trained parameters in float32, and AdamW's two moments."""
     gradients: int
+    """With the bucket in stage 3, which never frees it."""
     bucket: int
     activations: int
     """Activations of a micro batch that are kept for the backward pass: an estimate."""
     logits: int
     update: int
     """Copies of the gradients: in one piece, and in float32."""
+    sync: int
+    """Copies of the weights on their way to the engine: gathered ones in stage 3, those with merged adapters."""
     reference: int
     engine_weights: int
     kv_cache: int
@@ -39,9 +42,9 @@ class MemoryEstimate:
     @property
     def total(self) -> int:
         """The peak; CUDA itself and fragmentation come on top."""
-        backward = self.bucket + self.activations + self.logits
+        phases = (self.bucket + self.activations + self.logits, self.update, self.sync)
         everything: int = sum(asdict(self).values())
-        return everything - min(backward, self.update)
+        return everything - sum(phases) + max(phases)
 
 
 def estimate_memory(
@@ -53,44 +56,49 @@ def estimate_memory(
     ZeRO divides among the devices: the optimizer's state, from stage 2 gradients, in stage 3 weights (Rajbhandari et
     al. 2020, arXiv:1910.02054, section 5). Each device has an engine of its own.
     """
-    width = _width(config)
-    model, adapters = shape.parameters * width, _adapters(shape, config.train)
+    width, train = _width(config), config.train
+    adapted = _adapted(shape, train) if train.lora_rank else []
+    model, adapters = shape.parameters * width, train.lora_rank * sum(map(sum, adapted))
+    merged = width * sum(inputs * outputs for inputs, outputs in adapted)
     trained = adapters or shape.parameters
-    share = trained // devices
+    share, bucket = trained // devices, BUCKET * width
     return MemoryEstimate(
         weights=(model + adapters * width) // (devices if stage == 3 else 1),
         optimizer=3 * _FLOAT * share,
-        gradients=trained * width // (devices if stage >= 2 else 1),
-        bucket=BUCKET * width,
-        activations=max(config.train.micro_batch_tokens, longest) * kept_per_token(shape, width),
+        gradients=trained * width // (devices if stage >= 2 else 1) + (bucket if stage == 3 else 0),
+        bucket=0 if stage == 3 else bucket,
+        activations=max(train.micro_batch_tokens, longest)
+        * kept_per_token(shape, width, recomputed=train.activation_checkpointing),
         logits=LOGITS,
         update=width * share + (_FLOAT * share if width < _FLOAT else 0),
+        sync=model if stage == 3 else merged,
         reference=model if reference else 0,
         engine_weights=model,
         kv_cache=_kv_cache(shape, config, longest),
     )
 
 
-def _adapters(shape: ModelShape, train: TrainConfig) -> int:
-    """The number of parameters of LoRA adapters: their rank for each input and each output of a layer."""
+def _adapted(shape: ModelShape, train: TrainConfig) -> list[tuple[int, int]]:
+    """Inputs and outputs of each layer with an adapter, which has its rank of parameters for each of them."""
     chosen = train.lora_target_modules
-    adapted = [
-        width
-        for name, width in shape.linear
+    return [
+        (inputs, outputs)
+        for name, inputs, outputs in shape.linear
         if chosen == "all-linear" or any(f".{name}".endswith(f".{ending}") for ending in chosen)
     ]
-    return train.lora_rank * sum(adapted)
 
 
-def kept_per_token(shape: ModelShape, width: int) -> int:
+def kept_per_token(shape: ModelShape, width: int, *, recomputed: bool) -> int:
     """Bytes of activations per token that are kept for the backward pass, at `width` bytes per number.
 
     In each layer: each norm's input in float32, its normalised input and its output; queries, keys and values repeated
-    for every query, the attention output and its transpose; four of the MLP's width. Then the last norm.
+    for every query, the attention output and its transpose; four of the MLP's width. If layers are `recomputed`, each
+    one's input, and all this of one at a time. Then the last norm.
     """
     norm = _FLOAT + 2 * width
     layer = norm * shape.normed + width * (5 * shape.queries + 4 * shape.intermediate)
-    return shape.layers * layer + norm * shape.hidden
+    layers = shape.layers * width * shape.hidden + layer if recomputed else shape.layers * layer
+    return layers + norm * shape.hidden
 
 
 def kv_bytes_per_token(shape: ModelShape, config: RunConfig) -> int:

@@ -43,6 +43,7 @@ METRICS = {
     "policy_version": "updates of the policy after the step",
     "updates": "updates in the step",
     "stale_rollouts": "rollouts dropped for their age",
+    "queued_tokens": "sampled tokens that wait for a full batch (`train.batch_tokens`)",
     "off_policy_steps_mean": "updates between sampling a token and training on it, mean over tokens",
     "off_policy_steps_max": "updates between sampling a token and training on it, maximum",
     "loss": "the loss of the first update",
@@ -119,11 +120,14 @@ def update_metrics(report: UpdateReport) -> dict[str, float]:
     `policy_entropy` is the entropy of the whole distribution at each token, `entropy` above its estimate from samples.
     """
     updates, ages = report.updates, report.off_policy_steps
-    if not updates:
-        return {"updates": 0, "stale_rollouts": report.stale_rollouts}
-    return {
+    always: dict[str, float] = {
         "updates": len(updates),
         "stale_rollouts": report.stale_rollouts,
+        "queued_tokens": report.queued_tokens,
+    }
+    if not updates:
+        return always
+    return always | {
         "off_policy_steps_mean": sum(age * tokens for age, tokens in ages.items()) / ages.total(),
         "off_policy_steps_max": max(ages),
         "loss": updates[0].loss,

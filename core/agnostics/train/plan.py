@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from agnostics.algorithms.algorithm import Algorithm
 from agnostics.models.gguf import gguf_shape
 from agnostics.models.hub import RemoteModel, look_up
 from agnostics.models.loading import find_local_model, load_tokenizer
@@ -16,7 +17,15 @@ from agnostics.plugins.manager import PluginManager
 from agnostics.rollout.prompts import render_prompts
 from agnostics.train.config import RunConfig
 from agnostics.train.memory import MemoryEstimate, estimate_memory, kv_bytes_per_token
-from agnostics.train.setup import check_names, configured_algorithm, held_out_prompts, prompt_limit, training_data
+from agnostics.train.setup import (
+    check_names,
+    configured_algorithm,
+    held_out_prompts,
+    max_step_tokens,
+    prompt_limit,
+    training_data,
+    unfilled_batch,
+)
 from agnostics.train.task_splits import TaskSplits, task_splits
 from agnostics.types.errors import UsageError
 
@@ -71,16 +80,18 @@ def plan(config: RunConfig, plugins: PluginManager, devices: int) -> RunPlan:
     remote = look_up(config.model) if found is None and config.model != "starter" else None
     folder = found if found and found.is_dir() else None
     shape = _shape(found, remote)
+    algorithm = configured_algorithm(plugins.algorithm(config.algorithm), config)
     work, missing = None, list[UsageError]()
     try:
-        work = _work(config, plugins, folder, task_splits(config, *training_data(config, plugins)))
+        work = _work(config, plugins, algorithm, folder, task_splits(config, *training_data(config, plugins)))
+        missing += filter(None, [unfilled_batch(config, algorithm, work.steps)])
     except UsageError as error:
         missing.append(error)
     longest = (work.longest_prompt if work else config.rollout.max_prompt_tokens) + config.rollout.max_completion_tokens
     concurrent = _concurrent_sequences(config, shape, longest) if shape else None
     if concurrent == 0:
         missing.append(_too_little_cache(config, longest))
-    estimate = partial(_memory, config, plugins, shape, longest)
+    estimate = partial(_memory, config, algorithm, shape, longest)
     return RunPlan(
         folder=folder,
         remote=remote,
@@ -95,13 +106,11 @@ def plan(config: RunConfig, plugins: PluginManager, devices: int) -> RunPlan:
 
 
 def _memory(
-    config: RunConfig, plugins: PluginManager, shape: ModelShape | None, longest: int, stage: int, devices: int
+    config: RunConfig, algorithm: Algorithm, shape: ModelShape | None, longest: int, stage: int, devices: int
 ) -> MemoryEstimate | None:
     if shape is None:
         return None
-    reference = (
-        configured_algorithm(plugins.algorithm(config.algorithm), config).kl_coef > 0 and not config.train.lora_rank
-    )
+    reference = algorithm.kl_coef > 0 and not config.train.lora_rank
     return estimate_memory(shape, config, longest, reference=reference, stage=stage, devices=devices)
 
 
@@ -133,7 +142,9 @@ def _too_little_cache(config: RunConfig, longest: int) -> UsageError:
     )
 
 
-def _work(config: RunConfig, plugins: PluginManager, folder: Path | None, splits: TaskSplits) -> WorkEstimate:
+def _work(
+    config: RunConfig, plugins: PluginManager, algorithm: Algorithm, folder: Path | None, splits: TaskSplits
+) -> WorkEstimate:
     rollout, evaluation = config.rollout, config.evaluation
     tasks, left_out, longest = len(splits.train), None, rollout.max_prompt_tokens
     validation, held_out = len(splits.validation), len(splits.test)
@@ -149,8 +160,7 @@ def _work(config: RunConfig, plugins: PluginManager, folder: Path | None, splits
         longest = max(len(prompt.token_ids) for prompt in [*prompts, *validated, *tests])
     steps_per_epoch = math.ceil(tasks / rollout.prompts_per_step)
     steps = config.steps or steps_per_epoch
-    rounds = 1 + configured_algorithm(plugins.algorithm(config.algorithm), config).dynamic_sampling_rounds
-    per_step = rollout.prompts_per_step * rollout.group_size * rounds
+    per_step = rollout.prompts_per_step * rollout.group_size * (1 + algorithm.dynamic_sampling_rounds)
     validations = 1 + math.ceil(steps / evaluation.eval_interval) if evaluation.eval_interval else 0
     return WorkEstimate(
         tasks=tasks,
@@ -161,6 +171,6 @@ def _work(config: RunConfig, plugins: PluginManager, folder: Path | None, splits
         steps_per_epoch=steps_per_epoch,
         steps=steps,
         programs_per_step=per_step,
-        tokens_per_step=per_step * rollout.max_completion_tokens,
+        tokens_per_step=max_step_tokens(config, algorithm),
         programs=steps * per_step + (2 * held_out + validations * validation) * evaluation.samples,
     )

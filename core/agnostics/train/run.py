@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from agnostics.algorithms.algorithm import ScoringContext
+from agnostics.algorithms.algorithm import Algorithm, ScoringContext
 from agnostics.callbacks.callback import CallbackList, Isolated, RunCallback, RunInfo, RunStatus
 from agnostics.callbacks.chrome_trace import ChromeTrace
 from agnostics.inference.engine import EngineSettings, SamplingParams
@@ -19,7 +19,7 @@ from agnostics.plugins.run_hooks import PluginHooks
 from agnostics.profiling.spans import SpanRecorder
 from agnostics.rollout.collector import RolloutCollector, RolloutVerifier
 from agnostics.rollout.engine_loop import EngineLoop, EngineSource
-from agnostics.rollout.schedule import RolloutSchedule
+from agnostics.rollout.schedule import RolloutSchedule, StepsAhead
 from agnostics.store import default_url
 from agnostics.store.run_recorder import RunRecorder
 from agnostics.train import checkpoint
@@ -28,7 +28,7 @@ from agnostics.train.config_file import ConfigFile
 from agnostics.train.learner import Learner
 from agnostics.train.policy import Policy
 from agnostics.train.run_store import RunStore
-from agnostics.train.setup import RunInputs, prepare, resolved_config
+from agnostics.train.setup import RunInputs, max_step_tokens, prepare, resolved_config
 from agnostics.train.state import TrainerState, TrainingSummary
 from agnostics.train.trainer import Trainer
 from agnostics.util.distributed import ProcessGroup, join_process_group
@@ -158,7 +158,7 @@ def _open_trainer(
         group_size=rollout.group_size,
         params=SamplingParams(rollout.temperature, rollout.max_completion_tokens),
         seed=config.seed,
-        steps_ahead=inputs.algorithm.max_off_policy_steps // config.train.updates_per_batch,
+        steps_ahead=_steps_ahead(config, inputs.algorithm),
         steps=inputs.steps,
         stop_on_failure=not inputs.reward.needs_all_tests,
     )
@@ -190,11 +190,22 @@ def _engine_settings(config: RunConfig, inputs: RunInputs) -> EngineSettings:
     )
 
 
+def _steps_ahead(config: RunConfig, algorithm: Algorithm) -> StepsAhead:
+    return StepsAhead(
+        max_off_policy_steps=algorithm.max_off_policy_steps,
+        updates_per_batch=config.train.updates_per_batch,
+        batch_tokens=algorithm.batch_tokens,
+        max_completion_tokens=config.rollout.max_completion_tokens,
+        max_step_tokens=max_step_tokens(config, algorithm),
+    )
+
+
 def _restore(start: Path, trainer: Trainer) -> TrainerState:
-    """Restore the checkpoint `start`: weights, optimizer, random state, order of tasks, and the engine's weights."""
+    """Restore the checkpoint `start`: weights, optimizer, random state, order of tasks, waiting rollouts, engine."""
     policy = trainer.learner.policy
     state = checkpoint.restore(start, policy)
     trainer.rollouts.task_sampler.restore(state.task_sampler, state.step)
+    trainer.learner.queue.restore(state.queue, (prompt.task for prompt in trainer.rollouts.task_sampler.prompts))
     trainer.engine.load_weights(policy.weights(), policy.version)
     return state if state.step else TrainerState(seconds=state.seconds)  # a run at step 0 starts anew
 

@@ -97,6 +97,9 @@ def prepare(
         say(f"{left_out} of {len(tasks.train)} tasks are left out: their prompts have more than {limit} tokens")
     sampler = DifficultySampler if config.rollout.online_difficulty_filtering else TaskSampler
     task_sampler = sampler(prompts, config.rollout.prompts_per_step, config.seed)
+    steps = config.steps or task_sampler.steps_per_epoch
+    if error := unfilled_batch(config, algorithm, steps):
+        raise error
     return RunInputs(
         language=language,
         reward=reward,
@@ -108,7 +111,7 @@ def prepare(
         validation=held_out_prompts(tokenizer, language, tasks.validation, limit, config.chat),
         held_out=held_out_prompts(tokenizer, language, tasks.test, limit, config.chat),
         loggers=loggers,
-        steps=config.steps or task_sampler.steps_per_epoch,
+        steps=steps,
     )
 
 
@@ -173,6 +176,23 @@ def held_out_prompts(
 ) -> list[RenderedPrompt]:
     """The prompts of `tasks` that are short enough; there may be no task."""
     return render_prompts(tokenizer, language, tasks, limit, chat)[0] if tasks else []
+
+
+def max_step_tokens(config: RunConfig, algorithm: Algorithm) -> int:
+    """The most tokens that a step can sample, with dynamic sampling."""
+    rollout, rounds = config.rollout, 1 + algorithm.dynamic_sampling_rounds
+    return rollout.prompts_per_step * rollout.group_size * rounds * rollout.max_completion_tokens
+
+
+def unfilled_batch(config: RunConfig, algorithm: Algorithm, steps: int) -> UsageError | None:
+    """The error of a run that samples ahead and whose `steps` cannot fill one batch: it would learn nothing."""
+    most = steps * max_step_tokens(config, algorithm)
+    if not algorithm.max_off_policy_steps or most >= algorithm.batch_tokens:
+        return None
+    return UsageError(
+        f"train.batch_tokens = {algorithm.batch_tokens} is more than the {most} tokens that {steps} steps can sample: "
+        "there would be no update; lower it, or raise --steps"
+    )
 
 
 def prompt_limit(config: RunConfig, folder: Path) -> int:

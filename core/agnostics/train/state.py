@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,8 @@ class TrainerState:
     best_pass_at_1: float = 0.0
     task_sampler: Mapping[str, Any] | None = None
     """The state of the task sampler, if the order of tasks depends on the run's rollouts."""
+    queue: list[dict[str, Any]] = field(default_factory=list)
+    """The rollouts that wait for an update, as `RolloutQueue.saved` gives them; up to date in checkpoints."""
 
 
 @dataclass(frozen=True, slots=True)

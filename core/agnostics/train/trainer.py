@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from agnostics.algorithms.algorithm import Algorithm, ScoringContext, is_zero_variance
+from agnostics.algorithms.algorithm import Algorithm, ScoringContext
 from agnostics.callbacks.callback import RunCallback
 from agnostics.inference.engine import SamplingParams
 from agnostics.profiling.spans import SpanRecorder
@@ -70,7 +70,7 @@ class Trainer:
     def save_checkpoint(self) -> None:
         """Write a checkpoint of the current state, once everything reported so far is stored."""
         self.callbacks.flush()
-        self.advance()
+        self.advance(queue=self.learner.queue.saved())
         self.last_checkpoint = checkpoint.save(
             self.folder, self.learner.policy, self.tokenizer, self.state, self.config.keep_checkpoints
         )
@@ -88,7 +88,7 @@ class Trainer:
 
     def _step(self, step: int) -> None:
         started_s = time.monotonic()
-        batch = self.rollouts.collect(step)
+        batch = self.rollouts.collect(step, self.learner.queue.tokens)
         scored = self._score(step, batch, self.rollouts.replacements(step))
         with self.interrupts.deferred(f"step {step}"):
             metrics = self._update(step, scored)
@@ -96,11 +96,11 @@ class Trainer:
             self._tell(step, scored, metrics, started_s)
 
     def _score(self, step: int, batch: RolloutBatch, replacements: Replacements) -> RolloutBatch:
-        """The batch with rewards and advantages; dynamic sampling replaces groups with equal rewards."""
+        """The batch with rewards and advantages; dynamic sampling replaces groups without signal."""
         context = replace(self.scoring, progress=(step - 1) / self.rollouts.steps)
         scored = replace(batch, groups=[self.algorithm.score(group, context) for group in batch.groups])
         for _ in range(self.algorithm.dynamic_sampling_rounds):
-            missing = self.config.rollout.prompts_per_step - sum(not is_zero_variance(group) for group in scored.groups)
+            missing = self.config.rollout.prompts_per_step - sum(map(self.algorithm.has_signal, scored.groups))
             more = replacements(missing) if missing > 0 else None
             if more is None:
                 break
@@ -122,6 +122,7 @@ class Trainer:
                 learning_rate=learning_rate,
                 before_micro_batch=reclaim,
             )
+        self.rollouts.steps_ahead.observe(report.added_tokens)
         mismatch = probe if report.logprob_mismatch is None else report.logprob_mismatch
         check_logprob_mismatch(mismatch, settings.logprob_mismatch_bound)
         state = {"learning_rate": learning_rate, "policy_version": float(policy.version)}
