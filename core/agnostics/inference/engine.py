@@ -88,7 +88,7 @@ class Engine(Protocol):
         """Drop every unfinished request."""
 
     def load_weights(self, weights: Iterable[tuple[str, torch.Tensor]], version: int) -> None:
-        """Replace all weights, by their names in the model's folder; KV and prefix caches are invalidated.
+        """Replace all weights, by their names in transformers' model; KV and prefix caches are invalidated.
 
         Running sequences continue with the new weights.
         """

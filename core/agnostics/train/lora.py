@@ -25,7 +25,7 @@ _SEED = 0
 
 @dataclass(frozen=True, slots=True)
 class ModelWeight:
-    """A weight of the model by its name in the model's folder, and its adapted layer, if any."""
+    """A weight of the model by its name in transformers' model, and its adapted layer, if any."""
 
     name: str
     parameter: nn.Parameter
