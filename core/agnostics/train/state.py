@@ -25,6 +25,8 @@ class TrainerState:
     best_step: int | None = None
     """The step with the best pass rate on held-out tasks, `best_pass_at_1`."""
     best_pass_at_1: float = 0.0
+    fresh_mismatch: float | None = None
+    """The log-probability mismatch of the engine before the trainer sent it any weights, once it is measured."""
 
 
 @dataclass(frozen=True, slots=True)
