@@ -150,3 +150,42 @@ def test_learning_has_all_threads_once_nothing_is_left_to_sample(engine: Engine)
         loop.wait(done, "complete")
         reclaim_if_idle()
         assert torch.get_num_threads() == 4
+
+
+@pytest.fixture
+def current_gpu(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
+    """The GPU that CUDA would use on the calling thread of rank 1, on a machine that has none.
+
+    As in CUDA, it is 0 on every thread until `set_device` is called on that thread.
+    """
+    chosen = dict[int, int]()
+    monkeypatch.setenv("LOCAL_RANK", "1")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "set_device", lambda device: chosen.update({threading.get_ident(): device}))
+    return lambda: chosen.get(threading.get_ident(), 0)
+
+
+def test_every_call_of_an_engine_is_made_with_the_gpu_of_the_rank(
+    engine: Engine, current_gpu: Callable[[], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gpus = dict[str, set[int]]()
+
+    def noted(name: str) -> Callable[..., object]:
+        method = getattr(engine, name)
+
+        def call(*arguments: object) -> object:
+            gpus.setdefault(name, set()).add(current_gpu())
+            return method(*arguments)
+
+        return call
+
+    calls = ("add_request", "step", "abort_all", "load_weights", "set_num_threads")
+    for name in calls:
+        monkeypatch.setattr(engine, name, noted(name))
+    with EngineLoop(engine, SpanRecorder()) as loop:
+        loop.wait(loop.submit(REQUESTS[:2], PARAMS, lambda _index, _completion: None), "complete")
+        loop.load_weights(iter([]), version=1)
+        loop.set_num_threads(torch.get_num_threads())
+        loop.abort_all()
+    assert gpus == {name: {1} for name in calls}
+    assert current_gpu() == 0  # on this thread nothing has chosen one

@@ -92,6 +92,25 @@ def _mismatch(policy: Policy, engine: Any) -> float:
     )
 
 
+@pytest.mark.parametrize("stage", [1, 3])
+def test_the_first_step_of_an_adapter_reaches_merged_bfloat16_weights(
+    stage: Literal[1, 3], tiny_model: Callable[..., Path]
+) -> None:
+    """To the nearest, a third of the step would be left: most of it is below the distance of two neighbours."""
+    folder = tiny_model(tied=True)
+    before = load_file(folder / "model.safetensors")
+    with _policy(folder, dtype="bfloat16", zero_stage=stage) as policy, _policy(folder, zero_stage=stage) as exact:
+        for each in (policy, exact):
+            each.update(ROLLOUTS, GRPO.loss, 1e-4)
+        merged, same, wanted = _weights(policy), _weights(policy), _weights(exact)
+    assert all(torch.equal(weight, same[name]) for name, weight in merged.items())
+    names = [name for name in before if "_proj." in name]
+    start = torch.cat([before[name].bfloat16().float().flatten() for name in names])
+    arrived = torch.cat([merged[name].float().flatten() for name in names]) - start
+    step = torch.cat([(wanted[name] - before[name]).flatten() for name in names])
+    assert 0.9 < (arrived @ step / (step @ step)).item() < 1.1
+
+
 @pytest.mark.parametrize("stage", [1, 2, 3])
 def test_a_checkpoint_is_a_plain_model_and_goes_on_exactly(
     stage: Literal[1, 2, 3], tiny_model: Callable[..., Path], tmp_path: Path

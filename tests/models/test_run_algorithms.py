@@ -50,6 +50,30 @@ def _furthest(one: Path, other: Path) -> float:
     return max((ours[name] - theirs[name]).abs().max().item() for name in ours)
 
 
+STUCK = """
+from agnostics import EngineProvider, hookimpl
+from agnostics.inference.transformers import TransformersEngine
+
+
+class StuckEngine(TransformersEngine):
+    def load_weights(self, weights, version):
+        self.version = version
+
+
+class Stuck(EngineProvider):
+    name = "stuck"
+
+    def open(self, settings):
+        return StuckEngine(settings)
+
+
+@hookimpl
+def agn_engines():
+    return [Stuck()]
+"""
+"""An engine that new weights do not reach."""
+
+
 @pytest.mark.parametrize(
     "algorithm", ["grpo", "dr_grpo", "dapo", "gspo", "cwm", "cispo", "rloo", "reinforce++", "raft"]
 )
@@ -106,6 +130,18 @@ def test_a_logprob_mismatch_with_the_engine_stops_the_run_with_a_message(starter
     assert answer.returncode == 1
     assert "the engine does not sample from the policy that is trained" in answer.stderr.splitlines()[-1]
     assert home.query("select status from run") == [("failed",)]
+
+
+def test_weights_that_do_not_reach_the_engine_stop_the_run_below_the_bound_of_the_mismatch(
+    starter_model: Path, home: Any, install_pack: Callable[[str, str], None]
+) -> None:
+    install_pack("stuck", STUCK)
+    settings = [*SMALL, "rollout.engine=stuck", "train.learning_rate=5e-3", "train.max_logprob_mismatch=1"]
+    answer = home.tried("--model", str(starter_model), "--steps", "3", settings=settings)
+    assert answer.returncode == 1
+    assert "more than 0.1 (train.max_logprob_mismatch = 1; before the first update it was" in answer.stderr
+    (mismatches,) = home.query("select value from step_metric where step = 1 and name = 'logprob_mismatch'")
+    assert mismatches[0] < 1e-4
 
 
 def test_an_unknown_algorithm_is_one_line(home: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -160,7 +160,28 @@ def test_engine_follows_the_policy_through_updates(name: str, tied: bool, tiny_m
     assert max(mismatches) < 1e-4
     for mismatch in stale:  # weights that did not reach the engine raise the alarm
         with pytest.raises(AgnosticsError, match="does not sample from the policy"):
-            check_logprob_mismatch(mismatch, TrainConfig().logprob_mismatch_bound)
+            check_logprob_mismatch(mismatch, None, TrainConfig().logprob_mismatch_bound)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "fresh", "mismatch", "tolerated"),
+    [
+        ("bfloat16", 0.004, 0.011, True),
+        ("bfloat16", 0.004, 0.03, False),  # experts that did not reach the engine: below the bound of 0.05
+        ("bfloat16", 1e-5, 0.004, True),  # a fresh engine that was sure of its tokens
+        ("bfloat16", 0.03, 0.06, False),
+        ("bfloat16", None, 0.03, True),  # of a run whose fresh engine was not measured
+        ("float32", 2e-7, 5e-5, True),
+        ("float32", 2e-7, 2e-4, False),
+        ("float32", 2e-7, float("nan"), False),
+    ],
+)
+def test_a_mismatch_is_compared_with_that_of_the_engine_before_it_was_sent_weights(
+    dtype: Literal["float32", "bfloat16"], fresh: float | None, mismatch: float, tolerated: bool
+) -> None:
+    bound = TrainConfig(dtype=dtype).logprob_mismatch_bound
+    with nullcontext() if tolerated else pytest.raises(AgnosticsError, match="does not sample from the policy"):
+        check_logprob_mismatch(mismatch, fresh, bound)
 
 
 LONG = """

@@ -88,7 +88,7 @@ class Engine(Protocol):
         """Drop every unfinished request."""
 
     def load_weights(self, weights: Iterable[tuple[str, torch.Tensor]], version: int) -> None:
-        """Replace all weights, by their names in the model's folder; KV and prefix caches are invalidated.
+        """Replace all weights, by their names in transformers' model; KV and prefix caches are invalidated.
 
         Running sequences continue with the new weights.
         """
@@ -115,6 +115,6 @@ def generate(
 
 
 def seed_for(*parts: int | str) -> int:
-    """A seed of 63 bits for one completion, derived from what it belongs to: run seed, phase, step, task, sample."""
+    """A seed of 63 bits derived from what it is for: of a completion, run seed, phase, step, task and sample."""
     digest = hashlib.blake2b("/".join(map(str, parts)).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") >> 1

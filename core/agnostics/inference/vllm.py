@@ -6,10 +6,12 @@ import logging
 import os
 import warnings
 from collections.abc import Iterable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 from agnostics.inference.engine import Completion, CompletionRequest, EngineSettings, SamplingParams
 from agnostics.inference.remote.messages import TransferBackend
+from agnostics.inference.weight_transfer.checkpoint_names import CheckpointNames
 from agnostics.types.errors import MissingRequirement
 from agnostics.types.rollout import FinishReason
 
@@ -26,6 +28,7 @@ class VllmEngine:
     """
 
     def __init__(self, settings: EngineSettings, transfer: TransferBackend | None = None) -> None:
+        self._folder = settings.folder
         self._llm = _start(settings, transfer)
         self._engine = self._llm.llm_engine
         self._stop_ids = list(settings.stop_ids)
@@ -56,7 +59,8 @@ class VllmEngine:
 
     def load_weights(self, weights: Iterable[tuple[str, torch.Tensor]], version: int) -> None:
         """See `Engine.load_weights`; running sequences are prefilled again, so that no old key or value is used."""
-        self._engine.collective_rpc("load_policy", args=(list(weights),))
+        named = list(self._checkpoint_names.convert(weights))
+        self._engine.collective_rpc("load_policy", args=(named,))
         self.resume(version)
 
     def call_worker(self, method: str, arguments: dict[str, Any]) -> None:
@@ -79,6 +83,10 @@ class VllmEngine:
 
     def __exit__(self, *exception: object) -> None:
         self._engine.engine_core.shutdown()
+
+    @cached_property
+    def _checkpoint_names(self) -> CheckpointNames:
+        return CheckpointNames(self._folder)
 
     def _set_version(self, version: int) -> None:
         self.version = version

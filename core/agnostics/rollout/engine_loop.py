@@ -15,6 +15,7 @@ from agnostics.profiling.spans import SpanRecorder
 from agnostics.rollout.sources import OnSampled, SampleRequest
 from agnostics.types.errors import AgnosticsError
 from agnostics.types.rollout import Rollout
+from agnostics.util.distributed import select_device
 
 if TYPE_CHECKING:
     import torch
@@ -39,7 +40,8 @@ class _Batch:
 class EngineLoop:
     """Completes requests in the order of their submission, many at a time. A context manager.
 
-    All calls of the engine happen on one thread. New weights are loaded between two tokens.
+    All calls of the engine happen on one thread, those that send weights to an engine in another process too. New
+    weights are loaded between two tokens.
     """
 
     def __init__(self, engine: Engine, spans: SpanRecorder) -> None:
@@ -54,6 +56,7 @@ class EngineLoop:
 
     def __enter__(self) -> Self:
         self._thread.start()
+        self._call(select_device, "select its GPU")
         return self
 
     def __exit__(self, *exception: object) -> None:

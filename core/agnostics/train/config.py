@@ -109,12 +109,12 @@ class TrainConfig(Frozen):
     activation_checkpointing: bool = False
     """Recompute activations in the backward pass instead of keeping them: less memory, more time."""
     max_logprob_mismatch: PositiveFloat | None = None
-    """Stop if the engine's log-probabilities are further from the trainer's than this, in the mean; 0.001 in float32
-    and 0.05 in bfloat16 by default."""
+    """Stop if the engine's log-probabilities are further from the trainer's than this, in the mean, or than three times
+    what they were before the first update; 0.001 in float32 and 0.05 in bfloat16 by default."""
 
     @property
     def logprob_mismatch_bound(self) -> float:
-        """The largest tolerated mismatch."""
+        """The largest mismatch that is tolerated, whatever that of a fresh engine was."""
         return self.max_logprob_mismatch or (1e-3 if self.dtype == "float32" else 0.05)
 
 

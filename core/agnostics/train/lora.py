@@ -2,6 +2,11 @@
 
 The layer computes W x + s B A x, with s = alpha / rank (Hu et al. 2021, "LoRA", section 4.1). The engine and
 checkpoints get the merged weight W + s B A.
+
+In bfloat16 the steps of an adapter are smaller than the distance of two neighbours of a weight, and rounded to the
+nearest, W + s B A is mostly W again. The merged weight is therefore rounded up or down at random, with the exact sum
+as its expected value (Gupta et al. 2015, arXiv:1502.02551, section 3): what a layer adds up is then the adapter's step
+and a noise that is smaller than the rounding of activations.
 """
 
 from __future__ import annotations
@@ -14,6 +19,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from agnostics.inference.engine import seed_for
 from agnostics.train.config import TrainConfig
 from agnostics.types.errors import MissingRequirement, UsageError
 from agnostics.util.text import first_line
@@ -25,7 +31,7 @@ _SEED = 0
 
 @dataclass(frozen=True, slots=True)
 class ModelWeight:
-    """A weight of the model by its name in the model's folder, and its adapted layer, if any."""
+    """A weight of the model by its name in transformers' model, and its adapted layer, if any."""
 
     name: str
     parameter: nn.Parameter
@@ -37,9 +43,11 @@ class ModelWeight:
         return [self.parameter] if self.layer is None else [self.parameter, *_own(self.layer)]
 
     def merged(self) -> torch.Tensor:
-        """W, or W + s B A if the layer is adapted."""
+        """W, or W + s B A if the layer is adapted, in the type of W. It is the same whenever W, A and B are."""
         weight = self.parameter.detach()
-        return weight if self.layer is None else weight + self.layer.get_delta_weight(_ADAPTER).detach()
+        if self.layer is None:
+            return weight
+        return _rounded(weight.float() + _delta(self.layer), weight.dtype, seed_for(self.name))
 
 
 def adapt(model: nn.Module, settings: TrainConfig) -> None:
@@ -87,6 +95,25 @@ def disabled(model: nn.Module) -> Iterator[None]:
     finally:
         for layer in layers:
             layer.set_scale(_ADAPTER, 1.0)
+
+
+@torch.no_grad()
+def _delta(layer: Any) -> torch.Tensor:
+    """s B A in float32, in the shape of W."""
+    product = layer.lora_B[_ADAPTER].weight.float() @ layer.lora_A[_ADAPTER].weight.float()
+    return layer.scaling[_ADAPTER] * (product.T if layer.fan_in_fan_out else product)
+
+
+def _rounded(exact: torch.Tensor, dtype: torch.dtype, seed: int) -> torch.Tensor:
+    """`exact`, float32, in `dtype`; bfloat16 is one of its two neighbours, with `exact` as the expected value.
+
+    bfloat16 is the upper half of float32: random bits are added to the lower half, and what they carry is kept.
+    """
+    if dtype != torch.bfloat16:
+        return exact.to(dtype)
+    generator = torch.Generator(exact.device).manual_seed(seed)
+    noise = torch.randint(1 << 16, exact.shape, generator=generator, dtype=torch.int32, device=exact.device)
+    return exact.view(torch.int32).add_(noise).bitwise_and_(-1 << 16).view(torch.float32).to(dtype)
 
 
 def _adapted(model: nn.Module) -> list[tuple[str, Any]]:

@@ -130,7 +130,7 @@ class Policy:
         return fmean(distances) if distances else 0.0
 
     def weights(self) -> Iterator[tuple[str, torch.Tensor]]:
-        """Every weight by its name in the model's folder, with its adapter merged if it has one.
+        """Every weight by its name in transformers' model, with its adapter merged if it has one.
 
         With ZeRO stage 3 they are gathered one at a time.
         """

@@ -25,6 +25,8 @@ class TrainerState:
     best_step: int | None = None
     """The step with the best pass rate on validation tasks, `best_pass_at_1`."""
     best_pass_at_1: float = 0.0
+    fresh_mismatch: float | None = None
+    """The log-probability mismatch of the engine before the trainer sent it any weights, once it is measured."""
     task_sampler: Mapping[str, Any] | None = None
     """The state of the task sampler, if the order of tasks depends on the run's rollouts."""
     queue: list[dict[str, Any]] = field(default_factory=list)

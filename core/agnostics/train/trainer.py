@@ -112,7 +112,8 @@ class Trainer:
         """Update the policy and check that the engine sampled from it; the metrics of both."""
         settings, policy = self.config.train, self.learner.policy
         learning_rate = self._learning_rate(step)
-        probe = policy.logprob_mismatch(self.rollouts.probe(step)) if needs_probe(step, batch, policy.version) else None
+        version = policy.version
+        probe = policy.logprob_mismatch(self.rollouts.probe(step)) if needs_probe(step, batch, version) else None
         started_s = time.monotonic()
         with self._cpu_threads() as reclaim, self.spans.during("training", f"update {step}"):
             report = self.learner.update(
@@ -124,7 +125,9 @@ class Trainer:
             )
         self.rollouts.steps_ahead.observe(report.added_tokens)
         mismatch = probe if report.logprob_mismatch is None else report.logprob_mismatch
-        check_logprob_mismatch(mismatch, settings.logprob_mismatch_bound)
+        if version == 0 and self.state.fresh_mismatch is None:
+            self.advance(fresh_mismatch=mismatch)
+        check_logprob_mismatch(mismatch, self.state.fresh_mismatch, settings.logprob_mismatch_bound)
         state = {"learning_rate": learning_rate, "policy_version": float(policy.version)}
         measured = {} if mismatch is None else {"logprob_mismatch": mismatch}
         return {**state, **measured, **update_metrics(report), "update_s": time.monotonic() - started_s}

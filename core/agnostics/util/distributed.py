@@ -147,6 +147,17 @@ def is_main_rank() -> bool:
     return not _launched() or os.environ["RANK"] == "0"
 
 
+def select_device() -> None:
+    """Make this rank's GPU the current device of the calling thread; without a GPU, do nothing.
+
+    CUDA's current device belongs to a thread: without this, a new thread of any rank computes on GPU 0.
+    """
+    import torch
+
+    if torch.cuda.is_available():
+        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
+
+
 @contextmanager
 def join_process_group() -> Iterator[ProcessGroup]:
     """The launcher's process group; `SINGLE_PROCESS` without a launcher, or with only one process.
@@ -186,8 +197,7 @@ def _join() -> ProcessGroup:
 
     environment = os.environ
     local_rank, local_size = int(environment["LOCAL_RANK"]), environment.get("LOCAL_WORLD_SIZE")
-    if torch.cuda.is_available():
-        torch.cuda.set_device(local_rank)
+    select_device()
     backend = "nccl" if torch.cuda.is_available() else "gloo"
     store, rank, size = next(rendezvous("env://", timeout=_TIMEOUT))
     torch.distributed.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=_TIMEOUT)

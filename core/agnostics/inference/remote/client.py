@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 from agnostics.inference.engine import Completion, CompletionRequest, EngineSettings, SamplingParams
@@ -21,6 +22,7 @@ from agnostics.inference.remote.messages import (
     WorkerCall,
 )
 from agnostics.inference.vllm import configure
+from agnostics.inference.weight_transfer.checkpoint_names import CheckpointNames
 from agnostics.types.errors import AgnosticsError
 from agnostics.util.child_process import ChildProcess
 
@@ -44,6 +46,7 @@ class RemoteEngine:
 
     def __init__(self, settings: EngineSettings) -> None:
         self.version = 0
+        self._folder = settings.folder
         self._unfinished: set[int] = set()
         self._finished: list[tuple[int, Completion]] = []
         self._last_message_s = time.monotonic()
@@ -92,7 +95,7 @@ class RemoteEngine:
             from agnostics.inference.weight_transfer.sender import WeightSender
 
             self._sender = WeightSender(self._transfer, self._call_worker)
-        self._sender.send(list(weights))
+        self._sender.send(list(self._checkpoint_names.convert(weights)))
         self._call(ResumeSampling(version))
         self.version = version
 
@@ -105,6 +108,10 @@ class RemoteEngine:
 
     def __exit__(self, *exception: object) -> None:
         self._process.__exit__(*exception)
+
+    @cached_property
+    def _checkpoint_names(self) -> CheckpointNames:
+        return CheckpointNames(self._folder)
 
     def _call_worker(self, name: str, arguments: dict[str, Any]) -> None:
         self._call(WorkerCall(name, arguments))

@@ -23,7 +23,7 @@ from vllm.distributed.weight_transfer.base import (
 from vllm.distributed.weight_transfer.factory import WeightTransferEngineFactory, WeightTransferTrainerFactory
 from vllm.model_executor.model_loader.reload import finalize_layerwise_reload, initialize_layerwise_reload
 
-from agnostics.inference.weight_transfer.vllm_worker import refresh_head
+from agnostics.inference.weight_transfer.vllm_worker import forget_expert_kernels, refresh_head
 
 TIMEOUT = timedelta(minutes=5)
 _TRAINER, _WORKER, _BOTH = 0, 1, 2
@@ -65,6 +65,7 @@ class GlooWeightTransferEngine(WeightTransferEngine[GlooInitInfo, GlooUpdateInfo
 
     def start_weight_update(self) -> None:
         """Expect weights in the format of a checkpoint."""
+        forget_expert_kernels(self.model)
         initialize_layerwise_reload(self.model)
 
     def update_weights(self, update_info: dict[str, Any]) -> None:

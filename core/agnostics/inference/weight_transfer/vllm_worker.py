@@ -15,8 +15,25 @@ class PolicyWorker:
 
     def load_policy(self, weights: list[tuple[str, torch.Tensor]]) -> None:
         """Replace the weights of the loaded model by `weights`, named as in the model's folder."""
+        model = self.model_runner.get_model()
+        forget_expert_kernels(model)
         self.model_runner.reload_weights(weights_iterator=iter(weights))
-        refresh_head(self.model_runner.get_model())
+        refresh_head(model)
+
+
+def forget_expert_kernels(model: Any) -> None:
+    """Let a reload on a CPU pack the experts of `model` again; called before it.
+
+    On a CPU the experts compute from a packed layout, and vLLM packs them only while a layer has no kernel yet: a
+    reload would leave plain weights where packed ones are read, without an error.
+    """
+    from vllm.platforms import current_platform
+
+    if not current_platform.is_cpu():  # elsewhere CUDA graphs hold on to the kernel, and nothing is packed with it
+        return
+    for layer in model.modules():
+        if getattr(getattr(layer, "quant_method", None), "moe_kernel", None) is not None:
+            layer.quant_method.moe_kernel = None
 
 
 def refresh_head(model: Any) -> None:
