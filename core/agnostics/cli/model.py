@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -28,7 +28,7 @@ def list_command(as_json: bool) -> None:
     """List the models in the cache: what each was made of, its size and its folder."""
     from agnostics.models.cache import cached_models
 
-    models = [
+    models: list[dict[str, Any]] = [
         {"name": model.name, "made_of": _made_of(model), "bytes": model.size, "folder": str(model.folder)}
         for model in cached_models()
     ]
@@ -77,9 +77,9 @@ def check(model: str, expected: str | None, as_json: bool) -> int:
     from agnostics.models.cache import cached_model, check_files
     from agnostics.util.files import sha256
 
-    path = Path(model).expanduser()
+    path, digest, problems = Path(model).expanduser(), None, list[str]()
     if path.is_file():
-        digest, problems = sha256(path), list[str]()
+        digest = sha256(path)
     else:
         cached = cached_model(model)
         digest = cached.origin.get("sha256")

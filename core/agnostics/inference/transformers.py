@@ -222,7 +222,7 @@ def _sample_tokens(logits: torch.Tensor, draws: torch.Tensor, temperature: float
 
     scaled = logits.float() / temperature
     largest = scaled.amax(-1, keepdim=True)
-    weights = pad((scaled - largest).exp_(), (0, -logits.shape[-1] % _BLOCK)).unflatten(-1, (-1, _BLOCK))
+    weights = pad((scaled - largest).exp_(), (0, -logits.shape[-1] % _BLOCK)).view(len(logits), -1, _BLOCK)
     ends = weights.sum(-1, dtype=torch.float64).cumsum(-1)
     total = ends[:, -1:]
     targets = draws.unsqueeze(-1) * total

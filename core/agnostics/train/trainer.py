@@ -201,7 +201,7 @@ class Trainer:
     @contextmanager
     def _cpu_threads(self) -> Iterator[Callable[[], None]]:
         """Divide the CPU threads between sampling and training while both go on."""
-        shared = shared_cpu_threads(self.engine) if self.rollouts.steps_ahead else nullcontext(lambda: None)
+        shared = shared_cpu_threads(self.engine) if self.algorithm.max_off_policy_steps else nullcontext(lambda: None)
         with shared as reclaim:
             yield reclaim
 
