@@ -130,6 +130,17 @@ ELSEWHERE: dict[str, tuple[tuple[str, str], ...]] = {
             "--dry-run",
         ),
     ),
+    "sft": (
+        (
+            "tests/models/test_sft_command.py::test_data_of_one_file_is_enough_and_the_plan_says_what_a_run_does",
+            "--data --model --dry-run",
+        ),
+        (
+            "tests/models/test_sft_command.py::test_an_interrupted_run_resumes_to_where_an_uninterrupted_one_gets",
+            "--resume --set",
+        ),
+        ("tests/models/test_sft_command.py::test_two_ranks_train_as_one_does", "--steps"),
+    ),
     "verify": (
         ("tests/integration/test_verify_command.py::test_a_line_in_is_a_line_out_with_every_key_of_the_contract", ""),
         ("tests/integration/test_wheels.py::test_a_program_is_verified_without_torch", "--sandbox"),

@@ -16,9 +16,11 @@ from typing import Any, cast
 import preloaded
 import pytest
 from agnostics.models.loading import context_length, load_tokenizer, stop_ids
-from agnostics.rollout.prompts import ChatSettings, render_prompt
-from agnostics.train.config import RunConfig
+from agnostics.rollout.prompts import ChatSettings, ConversationSettings, render_prompt
+from agnostics.train.config import RunConfig, TrainConfig
 from agnostics.train.setup import prompt_limit
+from agnostics.train.sft.documents import DocumentEncoder, end_of_message
+from agnostics.train.sft.records import PlainText
 from agnostics.types.errors import UsageError
 from agnostics.types.language import Language
 from agnostics.types.task import Task, Test
@@ -282,6 +284,25 @@ def test_a_token_between_the_parts_of_a_completion_does_not_end_it_in_other_fami
     tokenizer = load_tokenizer(folders["phi4-mini"])
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "gpt_oss"}))
     assert stop_ids(tmp_path, tokenizer) == (tokenizer.eos_token_id,)
+
+
+def test_the_answer_of_an_example_ends_as_the_family_ends_its_turns(name: str, folders: dict[str, Path]) -> None:
+    tokenizer = load_tokenizer(folders[name])
+    end = end_of_message(tokenizer, stop_ids(folders[name], tokenizer), ConversationSettings())
+    ends = {"qwen3": "<|im_end|>", "llama3.2": "<|eot_id|>", "deepseek-coder": "<|EOT|>", "phi4-mini": "<|end|>"}
+    assert tokenizer.decode([end]) == ends[name]
+
+
+@pytest.mark.slow
+def test_documents_of_one_row_do_not_attend_to_each_other(name: str, folders: dict[str, Path]) -> None:
+    """The row is longer than the context after which Phi 4 Mini has other frequencies; its documents are not."""
+    from agnostics.train.sft.policy import SupervisedPolicy
+
+    encoder = DocumentEncoder(load_tokenizer(folders[name]), ConversationSettings(), 1, max_tokens=60)
+    documents = encoder.encode(PlainText(TEXT * 6), "x:1")
+    assert sum(map(len, documents)) > 256
+    with SupervisedPolicy(folders[name], TrainConfig(), 1.0) as policy:
+        assert policy.separates(documents)
 
 
 def test_prompt_and_completion_stay_where_longrope_has_one_set_of_frequencies(folders: dict[str, Path]) -> None:

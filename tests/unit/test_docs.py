@@ -15,6 +15,8 @@ from agnostics.plugins.manager import load_plugins
 from agnostics.testing.contract import PROGRAMS
 from agnostics.train.config import RunConfig
 from agnostics.train.metrics import METRICS
+from agnostics.train.sft.config import SftConfig, SourceConfig
+from agnostics.train.sft.metrics import SFT_METRICS
 from agnostics.types.language import Language
 from pydantic import BaseModel
 
@@ -44,6 +46,16 @@ def test_every_setting_of_an_evaluation_is_documented_and_no_other() -> None:
 def test_every_metric_of_a_step_is_documented_as_the_code_describes_it() -> None:
     section = (DOCS / "training.md").read_text().partition("| metric |")[2].partition("## ")[0]
     assert dict(re.findall(r"^\| `(\w+)` \| (.*?) \|$", section, re.MULTILINE)) == METRICS
+
+
+def test_every_setting_and_metric_of_supervised_fine_tuning_is_documented_and_no_other() -> None:
+    metrics, _, settings = (DOCS / "sft.md").read_text().partition("| metric |")[2].partition("## Settings")
+    documented = re.findall(r"^\| `([a-z_0-9.]+)` \|", settings, re.MULTILINE)
+    of_sources = [key for key in documented if key.startswith("sources.")]
+    assert of_sources == list(keys(SourceConfig, "sources."))
+    place = documented.index(of_sources[0])
+    assert [*documented[:place], "sources", *documented[place + len(of_sources) :]] == list(keys(SftConfig))
+    assert dict(re.findall(r"^\| `(\w+)` \| (.*?) \|$", metrics, re.MULTILINE)) == SFT_METRICS
 
 
 def test_every_hook_is_documented_with_its_arguments_and_no_other() -> None:

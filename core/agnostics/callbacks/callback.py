@@ -27,7 +27,7 @@ class RunInfo:
     """Description of a run, given to a callback when the run starts."""
 
     id: str
-    kind: Literal["train", "eval"]
+    kind: Literal["train", "eval", "sft"]
     folder: Path | None = None
     """The run's folder, if it has one. A callback that writes files makes a folder of its own in it."""
     steps: int = 0

@@ -24,6 +24,7 @@ COMMANDS = {
     "plugins": "List and check plugins.",
     "results": "Query the results database.",
     "run": "Train a model on the verdicts of its programs.",
+    "sft": "Fine-tune a model on examples: prompts and completions, conversations, texts.",
     "verify": "Verify a stream of programs.",
 }
 """The built-in commands with their one-line help: each is `command` in the module of its name in this package."""

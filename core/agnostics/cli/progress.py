@@ -43,7 +43,7 @@ class TrainingProgress(ConsoleProgress):
 
     def step_finished(self, step: int, metrics: Mapping[str, float], spans: Sequence[Span]) -> None:  # noqa: ARG002
         """See `RunCallback.step_finished`."""
-        self.message(_step_line(step, self._run.steps, metrics))
+        self.message(f"step {step}/{self._run.steps}  {self._step_line(metrics)}")
         if self._bar is not None:
             if self._task is None:
                 self._task = self._bar.add_task("training", total=self._run.steps)
@@ -61,6 +61,25 @@ class TrainingProgress(ConsoleProgress):
             return
         tasks, when = _EVALUATED.get(phase, ("validation", f"after step {step}"))
         self.message(f"{tasks} pass@1 {when}: {describe_pass_rate(pass_rate)} on {pass_rate.tasks} tasks")
+
+    def _step_line(self, metrics: Mapping[str, float]) -> str:
+        """A step in some 110 columns."""
+        return (
+            f"pass {metrics['pass_rate']:.2f}  reward {metrics['reward_mean']:.2f}  "
+            f"{metrics['tokens_mean']:.0f} tokens  "
+            f"{metrics['zero_variance_groups']:.0f}/{metrics['groups']:.0f} groups without signal  "
+            f"entropy {metrics['entropy']:.2f}  {_mismatch(metrics)}{_speed(metrics)}{metrics['step_s']:.1f} s"
+        )
+
+
+class SftProgress(TrainingProgress):
+    """Prints a line for each step of supervised fine-tuning."""
+
+    def _step_line(self, metrics: Mapping[str, float]) -> str:
+        return (
+            f"loss {metrics['loss']:.3f}  gradient {metrics['grad_norm']:.2f}  {metrics['documents']:.0f} documents  "
+            f"{metrics['tokens']:.0f} tokens  {_speed(metrics)}{metrics['step_s']:.1f} s"
+        )
 
 
 class EvaluationProgress(ConsoleProgress):
@@ -106,16 +125,6 @@ def describe_pass_rate(rate: PassRate) -> str:
     """pass@1 and its interval in words."""
     low, high = rate.interval
     return f"{rate.pass_at_1:.3f} (95 %: {low:.3f} to {high:.3f})"
-
-
-def _step_line(step: int, steps: int, metrics: Mapping[str, float]) -> str:
-    """A step in one line of some 120 columns."""
-    return (
-        f"step {step}/{steps}  pass {metrics['pass_rate']:.2f}  reward {metrics['reward_mean']:.2f}  "
-        f"{metrics['tokens_mean']:.0f} tokens  "
-        f"{metrics['zero_variance_groups']:.0f}/{metrics['groups']:.0f} groups without signal  "
-        f"entropy {metrics['entropy']:.2f}  {_mismatch(metrics)}{_speed(metrics)}{metrics['step_s']:.1f} s"
-    )
 
 
 def _mismatch(metrics: Mapping[str, float]) -> str:

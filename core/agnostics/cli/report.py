@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from statistics import fmean
 from typing import Any
 
 import click
@@ -23,12 +24,14 @@ from agnostics.store.queries.runs import (
     scores,
     verdicts,
 )
+from agnostics.store.queries.steps import losses_by_step
 from agnostics.util.text import plural
 
 CURVE_ROWS = 20
 EXTREMES = 5
 _PHASES = ("eval_before", "train", "eval_during", "eval_after", "eval", "eval_generated_tests")
 _WHEN = {"eval_before": "before training", "eval_after": "after training", "eval": "in evaluation"}
+_ACTIVITIES = {"train": "trained in", "eval": "evaluated in", "sft": "fine-tuned in"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,8 @@ class RunReport:
     curve: list[PassCount]
     families_phase: str
     families: list[PassCount]
+    losses: list[tuple[int, float]]
+    """The loss of each step of supervised fine-tuning."""
 
     def as_dict(self) -> dict[str, Any]:
         """The report as JSON."""
@@ -53,6 +58,7 @@ class RunReport:
             "verdicts": counts,
             "curve": [{"step": count.name, **_counts(count)} for count in self.curve],
             "families": [{"family": c.name, "phase": self.families_phase, **_counts(c)} for c in self.families],
+            "losses": [{"step": step, "loss": loss} for step, loss in self.losses],
         }
 
 
@@ -73,6 +79,7 @@ def report_of(connection: Connection, name: str) -> RunReport:
         curve=curve(connection, run),
         families_phase=phase,
         families=families,
+        losses=losses_by_step(connection, run) if summary.kind == "sft" else [],
     )
 
 
@@ -80,14 +87,18 @@ def print_report(report: RunReport) -> None:
     """Print the report as text."""
     run = report.run
     click.echo(describe(run))
-    steps, programs = plural(run.steps, "step"), plural(run.completions, "program")
-    click.echo(f"started {run.started_at:%Y-%m-%d %H:%M} UTC, {steps}, {programs}")
+    programs = "" if run.kind == "sft" else f", {plural(run.completions, 'program')}"
+    click.echo(f"started {run.started_at:%Y-%m-%d %H:%M} UTC, {plural(run.steps, 'step')}{programs}")
     for score in report.scores:
         low, high = score.interval
         click.echo(
             f"pass@1 {_WHEN[score.phase]}: {score.pass_at_1:.3f} ({low:.3f} to {high:.3f})"
             f" on {plural(score.tasks, 'task')}"
         )
+    if report.losses:
+        click.echo()
+        print_table(["step", "loss"], ((step, f"{loss:.3f}") for step, loss in _thinned_losses(report.losses)))
+        return
     if report.gain:
         click.echo(f"after less before, by task: {describe_difference(report.gain)}")
     _print_verdicts(report.verdicts)
@@ -99,7 +110,7 @@ def print_report(report: RunReport) -> None:
 
 def describe(run: RunSummary) -> str:
     """A run in one sentence."""
-    activity = "trained in" if run.kind == "train" else "evaluated in"
+    activity = _ACTIVITIES[run.kind]
     return f"run {run.run} ({run.kind}, {run.status}): {run.model} {activity} {run.language} on {run.dataset}"
 
 
@@ -117,6 +128,13 @@ def thinned(counts: Sequence[PassCount]) -> list[PassCount]:
     width = -(-len(counts) // CURVE_ROWS)
     groups = [counts[start : start + width] for start in range(0, len(counts), width)]
     return [PassCount(g[-1].name, sum(c.programs for c in g), sum(c.accepted for c in g)) for g in groups]
+
+
+def _thinned_losses(losses: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
+    """At most 20 points: the means of adjacent steps, under the number of the last."""
+    width = -(-len(losses) // CURVE_ROWS)
+    groups = [losses[start : start + width] for start in range(0, len(losses), width)]
+    return [(group[-1][0], fmean(loss for _, loss in group)) for group in groups]
 
 
 def _point(count: PassCount) -> list[Any]:

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from agnostics.cli.libraries import configure_libraries, training_packages
 from agnostics.cli.output import console, print_json, reserve_stdout
 from agnostics.cli.plan import show_plan
 from agnostics.cli.progress import TrainingProgress, describe_pass_rate, progress_bar
-from agnostics.types.errors import AgnosticsError, UsageError, unknown_name_error
+from agnostics.cli.training import import_training, reported_once, run_folder
 
 if TYPE_CHECKING:
-    from agnostics.train.config import RunConfig
     from agnostics.train.state import TrainingSummary
 
 
@@ -52,61 +46,21 @@ def command(
     from agnostics.util.distributed import ReportedByOtherRank, is_main_rank
 
     try:
-        with _reported_once():
+        with reported_once():
             plugins = load_plugins()
-            folder = _run_folder(resume, config, load_config(None, overrides, options)) if resume else None
+            folder = run_folder(resume, config, load_config(None, overrides, options)) if resume else None
             settings = load_config(folder / "config.toml" if folder else config, overrides, options)
             if dry_run:
-                _import_training("agnostics.train.plan")
+                import_training("agnostics.train.plan")
                 return show_plan(settings, plugins, as_json)
             if folder is None:
                 check(settings, plugins)
-            train = _import_training("agnostics.train.run").run
+            train = import_training("agnostics.train.run").run
         with reserve_stdout(), progress_bar() as bar:
             summary: TrainingSummary = train(settings, plugins, TrainingProgress(bar), folder)
     except ReportedByOtherRank as error:
         return error.exit_code
     return _conclude(summary, as_json and is_main_rank())
-
-
-@contextmanager
-def _reported_once() -> Iterator[None]:
-    """Errors that every rank meets are reported by rank 0; from here on the others print nothing."""
-    from agnostics.util.distributed import ReportedByOtherRank, is_main_rank
-
-    if is_main_rank():
-        yield
-        return
-    console.quiet = True
-    logging.disable()
-    try:
-        yield
-    except (AgnosticsError, KeyboardInterrupt) as error:
-        raise ReportedByOtherRank(getattr(error, "exit_code", 130)) from error
-
-
-def _run_folder(resume: str, config: Path | None, settings: RunConfig) -> Path:
-    """The folder of the run to resume."""
-    from agnostics.train.config import output_folder
-
-    if config:
-        raise UsageError("--resume takes the run's own configuration: leave CONFIG out, and change it with --set")
-    home = output_folder(settings)
-    for folder in (Path(resume), home / resume):
-        if (folder / "config.toml").is_file():
-            return folder.resolve()
-    raise unknown_name_error("run", resume, (path.parent.name for path in home.glob("*/config.toml")))
-
-
-def _import_training(module: str) -> Any:
-    """A module of the trainer; the libraries below it are configured first."""
-    configure_libraries()
-    with training_packages():
-        import transformers
-
-        imported = import_module(module)
-    transformers.logging.disable_progress_bar()
-    return imported
 
 
 def _conclude(summary: TrainingSummary, as_json: bool) -> int:

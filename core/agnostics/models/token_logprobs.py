@@ -45,16 +45,26 @@ class TokenLogprobModel(nn.Module):
         head.forward = self._score
 
     def forward(
-        self, prompt: torch.Tensor, token_ids: torch.Tensor, mask: torch.Tensor
+        self,
+        prompt: torch.Tensor,
+        token_ids: torch.Tensor,
+        mask: torch.Tensor,
+        position_ids: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """The log-probabilities of the N masked tokens, row by row, and the entropies of their distributions,
         -sum p log p at the sampling temperature: (N,) float32 each.
 
         `prompt` is (P,), and `token_ids` and `mask`, (B, L) padded on the right, follow it in each row. No attention
         mask is needed: a token never attends to later ones.
+
+        With `position_ids`, (B, L), each row holds documents one after another and `prompt` is not used: positions
+        start again at 0 with each document, whose first token is not masked, and a token attends to its document alone.
         """
         wanted = mask.bool()
-        before = self._before_each(prompt, token_ids) if self._recompute else self._before_all(prompt, token_ids)
+        if position_ids is not None:
+            before = self._before_packed(token_ids, position_ids)
+        else:
+            before = self._before_each(prompt, token_ids) if self._recompute else self._before_all(prompt, token_ids)
         scores: tuple[torch.Tensor, torch.Tensor] = self.model.get_output_embeddings()(
             before[wanted], token_ids[wanted]
         )
@@ -65,6 +75,12 @@ class TokenLogprobModel(nn.Module):
         whole = torch.cat([prompt.expand(len(token_ids), -1), token_ids], dim=1)
         hidden: torch.Tensor = self.model.base_model(input_ids=whole, use_cache=False).last_hidden_state
         return hidden[:, len(prompt) - 1 : -1]
+
+    def _before_packed(self, token_ids: torch.Tensor, position_ids: torch.Tensor) -> torch.Tensor:
+        """The same in rows of documents: transformers makes block-diagonal attention of positions that start again."""
+        states = self.model.base_model(input_ids=token_ids, position_ids=position_ids, use_cache=False)
+        hidden: torch.Tensor = states.last_hidden_state
+        return torch.cat([hidden[:, :1], hidden[:, :-1]], dim=1)
 
     def _before_all(self, prompt: torch.Tensor, token_ids: torch.Tensor) -> torch.Tensor:
         """The same with the prompt prefilled once: a group costs little more than its completions."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Annotated, Any
@@ -25,14 +25,19 @@ def _has_statement(template: str) -> str:
     return template
 
 
-class ChatSettings(Frozen):
-    """Settings of the conversation in which a model gets a task."""
+class ConversationSettings(Frozen):
+    """Settings of rendering a conversation through a model's chat template."""
 
     system: str | None = None
     """The system prompt; by default the one of the model's chat template, if it has one."""
     thinking: bool = False
     """Let a model think before it answers, if its chat template knows of thinking. Programs in its thoughts are not
     verified."""
+
+
+class ChatSettings(ConversationSettings):
+    """Settings of the conversation in which a model gets a task."""
+
     template: Annotated[str, AfterValidator(_has_statement)] = "{prompt}\n\n{statement}"
     """The user's message: `{statement}` stands for the task's statement, `{prompt}` for the language's prompt and
     `{language}` for its name. A task with a prompt format has a message of its own."""
@@ -61,26 +66,41 @@ class RenderedPrompt:
     @property
     def messages(self) -> list[dict[str, str]]:
         """The conversation up to the model's answer."""
-        system = [] if self.system is None else [{"role": "system", "content": self.system}]
-        return [*system, {"role": "user", "content": self.text}]
+        return user_message(self.text, self.system)
+
+
+def user_message(text: str, system: str | None) -> list[dict[str, str]]:
+    """A conversation of one message, after the system prompt if there is one."""
+    before = [] if system is None else [{"role": "system", "content": system}]
+    return [*before, {"role": "user", "content": text}]
+
+
+def render_conversation(
+    tokenizer: Any, messages: Sequence[Mapping[str, Any]], settings: ConversationSettings, *, prompt: bool = True
+) -> list[int]:
+    """The token ids of `messages` through the tokenizer's chat template, with a constant date.
+
+    A `prompt` ends where the model's answer begins.
+    """
+    token_ids: list[int] = tokenizer.apply_chat_template(
+        messages,
+        add_generation_prompt=prompt,
+        enable_thinking=settings.thinking,
+        strftime_now=_DATE.strftime,
+        return_dict=False,
+    )
+    return token_ids
 
 
 def render_prompt(tokenizer: Any, language: Language, task: Task, chat: ChatSettings) -> RenderedPrompt:
-    """The prompt of `task` through the tokenizer's chat template, with a constant date.
+    """The prompt of `task` through the tokenizer's chat template.
 
     A text that the model continues is not put into the template.
     """
     prompt = RenderedPrompt(task, chat.message(language, task), system=chat.system)
     if task.prompt_format and task.prompt_format.stop is not None:
         return replace(prompt, token_ids=tuple(tokenizer(prompt.text).input_ids))
-    token_ids = tokenizer.apply_chat_template(
-        prompt.messages,
-        add_generation_prompt=True,
-        enable_thinking=chat.thinking,
-        strftime_now=_DATE.strftime,
-        return_dict=False,
-    )
-    return replace(prompt, token_ids=tuple(token_ids))
+    return replace(prompt, token_ids=tuple(render_conversation(tokenizer, prompt.messages, chat)))
 
 
 def render_prompts(

@@ -22,7 +22,7 @@ from agnostics.store.writer.process import WriterProcess
 from agnostics.types.errors import unknown_name_error
 from agnostics.types.language import Language
 
-RunKind = Literal["train", "eval"]
+RunKind = Literal["train", "eval", "sft"]
 RunStatus = Literal["finished", "interrupted", "failed"]
 
 

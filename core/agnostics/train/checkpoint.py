@@ -24,11 +24,14 @@ BEST = "best"
 """The link to the best checkpoint."""
 
 
-def save(run_folder: Path, policy: Policy, tokenizer: Any, state: TrainerState, keep: int = 1) -> Path:
+def save(
+    run_folder: Path, policy: Policy, tokenizer: Any, state: TrainerState, keep: int = 1, command: str = "run"
+) -> Path:
     """Write the checkpoint of `state.step`, then remove all but the last `keep` and the best; returns its folder.
 
     It is written to a temporary folder and renamed, so that a crash or a full disk leaves the last one intact. Every
-    rank writes its part of the optimizer's state, rank 0 the rest. Raises AgnosticsError if it cannot be written.
+    rank writes its part of the optimizer's state, rank 0 the rest. Raises AgnosticsError, with the `command` of `agn`
+    that resumes the run, if it cannot be written.
     """
     home, group = run_folder / "checkpoints", policy.process_group
     folder, partial = home / f"step-{state.step:06}", home / f".step-{state.step:06}.part"
@@ -45,7 +48,7 @@ def save(run_folder: Path, policy: Policy, tokenizer: Any, state: TrainerState, 
         kept = f"the last checkpoint, {older[-1]}, is intact" if older else "there is no earlier checkpoint"
         raise AgnosticsError(
             f"the checkpoint {folder} could not be written ({first_line(error)}); {kept}; "
-            f"make room, then: agn run --resume {run_folder.name}"
+            f"make room, then: agn {command} --resume {run_folder.name}"
         ) from error
     if group.is_main:
         link_best(run_folder, state)
@@ -69,15 +72,16 @@ def exists(run_folder: Path, step: int) -> bool:
     return any(path.name == f"step-{step:06}" for path in _all(run_folder))
 
 
-def last(run_folder: Path, world_size: int = 1) -> Path | None:
+def last(run_folder: Path, world_size: int = 1, command: str = "run") -> Path | None:
     """The folder of the last checkpoint, unmodified since it was saved; None if there is none yet.
 
+    `command` of `agn` resumes the run.
     Raises UsageError for one of another run, a modified one, or one that another number of ranks wrote.
     """
     folders = _all(run_folder)
     if not folders:
         return None
-    _check(folders[-1], run_folder, world_size)
+    _check(folders[-1], run_folder, world_size, command)
     return folders[-1]
 
 
@@ -123,7 +127,7 @@ def _remove_old(run_folder: Path, keep: int) -> None:
             shutil.rmtree(path, ignore_errors=True)
 
 
-def _check(folder: Path, run_folder: Path, world_size: int) -> None:
+def _check(folder: Path, run_folder: Path, world_size: int, command: str) -> None:
     way_out = f"remove {folder} to resume from the checkpoint before it, or else from the beginning"
     try:
         manifest = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
@@ -135,7 +139,7 @@ def _check(folder: Path, run_folder: Path, world_size: int) -> None:
     if writers != world_size:
         raise UsageError(
             f"{folder} holds the optimizer in {writers} parts, one for each rank that wrote it, and cannot be restored "
-            f"by {world_size}; resume with: torchrun --nproc-per-node {writers} -m agnostics run --resume {run}"
+            f"by {world_size}; resume with: torchrun --nproc-per-node {writers} -m agnostics {command} --resume {run}"
         )
     for name, digest in files.items():
         path = folder / name

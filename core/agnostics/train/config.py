@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -14,6 +14,9 @@ from agnostics.rollout.prompts import ChatSettings
 from agnostics.types.task import Frozen
 from agnostics.util.paths import data_folder
 from agnostics.util.settings import NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt, load_settings
+
+if TYPE_CHECKING:
+    from agnostics.train.sft.config import SftConfig
 
 
 class RolloutConfig(Frozen):
@@ -191,18 +194,22 @@ def load_config(path: Path | None, overrides: Iterable[str], options: Mapping[st
 
 def to_toml(config: RunConfig) -> str:
     """The whole configuration as TOML, without the store's password; a key that is not set is left out."""
+    return toml_tables(config)
+
+
+def toml_tables(config: Frozen, exclude: set[str] | None = None) -> str:
+    """As `to_toml`, for settings with a key `store` whose values are plain or tables of plain ones."""
     from agnostics.store.database import without_password
 
     lines, tables = [], []
-    kept = config.model_copy(update={"store": config.store and without_password(config.store)})
-    for key, value in kept.model_dump(exclude_none=True).items():
+    for key, value in config.model_dump(exclude_none=True, exclude=exclude).items():
         if isinstance(value, dict):
             tables += [f"\n[{key}]", *(f"{name} = {json.dumps(inner)}" for name, inner in value.items())]
         else:
-            lines.append(f"{key} = {json.dumps(value)}")
+            lines.append(f"{key} = {json.dumps(without_password(value) if key == 'store' else value)}")
     return "\n".join([*lines, *tables]) + "\n"
 
 
-def output_folder(config: RunConfig) -> Path:
+def output_folder(config: RunConfig | SftConfig) -> Path:
     """The folder of run folders."""
     return Path(config.output).expanduser().resolve() if config.output else data_folder() / "runs"

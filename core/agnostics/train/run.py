@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from agnostics.algorithms.algorithm import Algorithm, ScoringContext
 from agnostics.callbacks.callback import CallbackList, Isolated, RunCallback, RunInfo, RunStatus
@@ -23,16 +21,17 @@ from agnostics.rollout.schedule import RolloutSchedule, StepsAhead
 from agnostics.store import default_url
 from agnostics.store.run_recorder import RunRecorder
 from agnostics.train import checkpoint
-from agnostics.train.config import RunConfig, output_folder
+from agnostics.train.config import RunConfig, output_folder, to_toml
 from agnostics.train.config_file import ConfigFile
 from agnostics.train.learner import Learner
+from agnostics.train.lifecycle import reported, until_interrupted
 from agnostics.train.policy import Policy
 from agnostics.train.run_store import RunStore
 from agnostics.train.setup import RunInputs, max_step_tokens, prepare, resolved_config
 from agnostics.train.state import TrainerState, TrainingSummary
 from agnostics.train.trainer import Trainer
 from agnostics.util.distributed import ProcessGroup, join_process_group
-from agnostics.util.signals import ForcedInterrupt, InterruptHandler
+from agnostics.util.signals import InterruptHandler
 from agnostics.util.statistics import PassRate
 from agnostics.verify import Verifier
 
@@ -70,49 +69,16 @@ def _interrupts(group: ProcessGroup, progress: RunCallback) -> InterruptHandler:
 
 def _train(trainer: Trainer, info: RunInfo, group: ProcessGroup, store: str) -> TrainingSummary:
     """Train between the callbacks' start and end; an interrupt leaves a checkpoint."""
-    with _reported(trainer.callbacks, info, group) as finish:
-        status = _train_until_interrupted(trainer)
+    with reported(trainer.callbacks, info, group) as finish:
+        status = until_interrupted(trainer.train, lambda: _abort_and_save(trainer))
         summary = _summary(trainer, info.id, status, trainer.rollouts.collector.verifier.language.name, store)
         finish(status, summary.as_dict())
     return summary
 
 
-def _train_until_interrupted(trainer: Trainer) -> RunStatus:
-    """Train; an interrupt leaves a checkpoint, unless a second one prevents it."""
-    try:
-        try:
-            trainer.train()
-        except ForcedInterrupt:
-            raise
-        except KeyboardInterrupt:
-            trainer.engine.abort_all()
-            trainer.save_checkpoint()
-            return "interrupted"
-    except ForcedInterrupt:
-        return "interrupted"
-    return "finished"
-
-
-@contextmanager
-def _reported(
-    callbacks: RunCallback, info: RunInfo, group: ProcessGroup
-) -> Iterator[Callable[[RunStatus, Mapping[str, Any]], None]]:
-    """Tell the callbacks of the run's start, and of its end: through the yielded function, or as failed."""
-    finished = False
-
-    def finish(status: RunStatus, summary: Mapping[str, Any]) -> None:
-        nonlocal finished
-        finished = True
-        callbacks.run_finished(status, summary)
-
-    try:
-        group.run_on_all(lambda: callbacks.run_started(info))
-        yield finish
-    except BaseException as error:
-        if not finished:
-            with suppress(Exception):  # the first error is the one to report
-                callbacks.run_finished("failed", {"error": str(error)})
-        raise
+def _abort_and_save(trainer: Trainer) -> None:
+    trainer.engine.abort_all()
+    trainer.save_checkpoint()
 
 
 def _callbacks(
@@ -122,7 +88,9 @@ def _callbacks(
     assert store.store
     recorder = RunRecorder(store.store, separate_process=True)
     loggers = [Isolated(logger) for logger in inputs.loggers]
-    return CallbackList([recorder, ConfigFile(config), ChromeTrace(), *loggers, PluginHooks(plugins), progress])
+    return CallbackList(
+        [recorder, ConfigFile(to_toml(config)), ChromeTrace(), *loggers, PluginHooks(plugins), progress]
+    )
 
 
 def _open_trainer(

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from agnostics.callbacks.callback import RunInfo, metric_group
 from agnostics.store import Store
@@ -13,6 +14,7 @@ from agnostics.store.database import reading, without_password
 from agnostics.store.queries.steps import metrics_by_step
 from agnostics.train.config import RunConfig
 from agnostics.train.metrics import describe_metric
+from agnostics.train.sft.config import SftConfig
 from agnostics.train.state import TrainerState
 from agnostics.types.errors import AgnosticsError
 from agnostics.types.language import Language
@@ -45,7 +47,14 @@ class RunStore:
         """The database's URL, without a password."""
         return without_password(str(self.store.engine.url)) if self.store else ""
 
-    def start(self, config: RunConfig, language: Language, resume: Path | None, state: TrainerState) -> RunInfo:
+    def start(
+        self,
+        config: RunConfig | SftConfig,
+        language: Language,
+        resume: Path | None,
+        state: TrainerState,
+        kind: Literal["train", "sft"] = "train",
+    ) -> RunInfo:
         """Store a new run, or take the run in the folder `resume` back to `state`; what callbacks are told of it."""
         assert self.store
         settings = {**config.model_dump(), "store": self.url}
@@ -55,14 +64,14 @@ class RunStore:
             run = resume.name
         else:
             run = self.store.start_run(
-                kind="train",
+                kind=kind,
                 config=settings,
                 language=language,
                 model=config.model,
                 dataset=config.dataset,
                 seed=config.seed,
             )
-        return RunInfo(run, "train", config=settings, history=self._history(run), describe_metric=describe_metric)
+        return RunInfo(run, kind, config=settings, history=self._history(run), describe_metric=describe_metric)
 
     def _history(self, run: str) -> dict[int, dict[str, float]]:
         """The metrics of a resumed run, by the names that loggers get."""

@@ -1,20 +1,31 @@
-"""`agn results export`: verifications as JSON Lines, CSV or Parquet."""
+"""`agn results export`: verifications as JSON Lines, CSV or Parquet, and accepted completions for `agn sft`."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from agnostics.cli.output import console
 from agnostics.cli.output_files import require_writable
 from agnostics.cli.results.filters import filter_of, verification_options
 from agnostics.cli.results.reading import reading, store_option
 from agnostics.types.errors import UsageError
 from agnostics.util.files import atomic_write
+from agnostics.util.text import plural
 
-_FORMATS = ("jsonl", "csv", "parquet")
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from agnostics.store.filters import VerificationFilter
+
+_SFT = "sft"
+_FORMATS = ("jsonl", "csv", "parquet", _SFT)
+_SUFFIXES = {_SFT: ("jsonl", "parquet"), None: ("jsonl", "csv", "parquet")}
 
 
 @click.command()
@@ -30,23 +41,53 @@ def export(
     """Export the verifications of RUN, or of every run, as JSON Lines, CSV or Parquet.
 
     The columns are those of the view `verifications`. RUN may name one phase of a run, as in last:eval_after.
+
+    --format sft exports prompts and completions for `agn sft`: accepted ones, each program once, of training unless a
+    phase is named. They are JSON Lines, or Parquet with --output.
     """
     from agnostics.store.export import FORMATS
+
+    suffixes = _SUFFIXES.get(format_, (str(format_),))
+    if output:
+        require_writable(output, force, [f".{name}" for name in suffixes])
+    elif format_ == "parquet" and sys.stdout.isatty():
+        raise UsageError("--format: Parquet is binary; name a file with --output")
+    write = FORMATS[output.suffix.removeprefix(".") if output else suffixes[0]]
+    with reading(store) as connection:
+        where = filter_of(connection, run, filters)
+        row_type, rows = _examples(connection, where) if format_ == _SFT else _verifications(connection, where)
+        if output:
+            counted = _Counted(rows)
+            with atomic_write(output) as file:
+                write(row_type, counted, file)
+            if format_ == _SFT:
+                console.print(f"{output}: {plural(counted.rows, 'example')}", markup=False, soft_wrap=True)
+        else:
+            write(row_type, rows, sys.stdout.buffer)
+            sys.stdout.flush()
+
+
+class _Counted:
+    """Rows that are counted as they are read."""
+
+    def __init__(self, rows: Iterable[Any]) -> None:
+        self._rows, self.rows = rows, 0
+
+    def __iter__(self) -> Iterator[Any]:
+        for row in self._rows:
+            self.rows += 1
+            yield row
+
+
+def _verifications(connection: Connection, where: VerificationFilter) -> tuple[type[Any], Iterable[Any]]:
     from agnostics.store.verifications import verification_rows
     from agnostics.store.views import VerificationRow
 
-    if output:
-        require_writable(output, force, [f".{name}" for name in _FORMATS])
-        if format_ and output.suffix != f".{format_}":
-            raise UsageError(f"{output}: name a file that ends in .{format_}, or leave out --format")
-    elif format_ == "parquet" and sys.stdout.isatty():
-        raise UsageError("--format: Parquet is binary; name a file with --output")
-    write = FORMATS[output.suffix.removeprefix(".") if output else format_ or "jsonl"]
-    with reading(store) as connection:
-        rows = verification_rows(connection, filter_of(connection, run, filters))
-        if output:
-            with atomic_write(output) as file:
-                write(VerificationRow, rows, file)
-        else:
-            write(VerificationRow, rows, sys.stdout.buffer)
-            sys.stdout.flush()
+    return VerificationRow, verification_rows(connection, where)
+
+
+def _examples(connection: Connection, where: VerificationFilter) -> tuple[type[Any], Iterable[Any]]:
+    """Examples of training tasks unless `where` says otherwise: held-out tasks must not be trained on by accident."""
+    from agnostics.train.sft.examples import SftExample, accepted_examples
+
+    return SftExample, accepted_examples(connection, replace(where, phase=where.phase or "train"))

@@ -20,7 +20,7 @@ _TIMES = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"]
 _RUN_OPTIONS = (
     click.option("--language", help="Runs in this language."),
     click.option("--model", metavar="TEXT", help="Runs of models whose names contain this."),
-    click.option("--kind", type=click.Choice(["train", "eval"]), help="Training runs or evaluations only."),
+    click.option("--kind", type=click.Choice(["train", "eval", "sft"]), help="Runs of this kind only."),
     click.option("--status", type=click.Choice(["running", "finished", "interrupted", "failed"])),
     click.option(
         "--since",

@@ -47,7 +47,7 @@ def accepted_programs(connection: Connection, where: VerificationFilter) -> Iter
         outputs = _outputs(connection, [row.first for row in portion])
         for row in portion:
             if task is None or row.task_id != task_id:
-                task_id, task = row.task_id, _task(connection, row.task_id)
+                task_id, task = row.task_id, task_of(connection, row.task_id)
             program = texts[row.program_id]
             yield AcceptedProgram(row.first, row.times, row.program_id, program, task, tuple(outputs[row.first]))
 
@@ -65,6 +65,7 @@ def _outputs(connection: Connection, completions: Sequence[int]) -> dict[int, li
     return outputs
 
 
-def _task(connection: Connection, task_id: int) -> Task:
+def task_of(connection: Connection, task_id: int) -> Task:
+    """The task whose row has this id."""
     row = connection.execute(select(schema.task).where(schema.task.c.id == task_id)).one()
     return Task(id=row.key, family=row.family, difficulty=row.difficulty, statement=row.statement, **row.definition)

@@ -73,7 +73,9 @@ class PassCount:
 
 _RUNS = """
 select r.id as run, r.kind, r.status, l.name as language, r.model, r.dataset, r.seed, r.started_at, r.finished_at,
-       coalesce((select max(v.step) from verification v where v.run_id = r.id and v.phase = 'train'), 0) as steps,
+       coalesce(case when r.kind = 'sft' then (select max(m.step) from step_metric m where m.run_id = r.id)
+                     else (select max(v.step) from verification v where v.run_id = r.id and v.phase = 'train') end,
+                0) as steps,
        (select count(*) from verification v where v.run_id = r.id and v.phase <> 'eval_generated_tests') as completions
 from run r
 join language l on l.id = r.language_id

@@ -42,6 +42,14 @@ def metrics_by_step(connection: Connection, run: str) -> dict[int, dict[str, flo
     return dict(metrics)
 
 
+def losses_by_step(connection: Connection, run: str) -> list[tuple[int, float]]:
+    """The loss of each training step of `run` that had one, in order of the steps."""
+    metric = schema.step_metric.c
+    query = select(metric.step, metric.value).where(metric.run_id == run, metric.name == "loss")
+    rows = connection.execute(query.where(metric.value.is_not(None)).order_by(metric.step))
+    return [(step, value) for step, value in rows]
+
+
 def verdicts_by_step(connection: Connection, run: str) -> dict[int, dict[str, int]]:
     """The number of programs by verdict in each training step of `run`, in order of the steps."""
     counts = defaultdict[int, dict[str, int]](dict)

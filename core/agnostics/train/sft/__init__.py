@@ -1,0 +1,1 @@
+"""`agn sft`: supervised fine-tuning on prompts and completions, conversations and plain text."""

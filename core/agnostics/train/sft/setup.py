@@ -1,0 +1,133 @@
+"""Setup of supervised fine-tuning: resolve and read everything that a configuration names, before a run is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from agnostics.callbacks.callback import RunCallback
+from agnostics.models.loading import context_length, find_model, load_tokenizer, stop_ids
+from agnostics.models.resolve import resolve_model
+from agnostics.plugins.manager import PluginManager
+from agnostics.train.sft.config import SftConfig, SourceConfig
+from agnostics.train.sft.documents import Document, DocumentEncoder, end_of_message
+from agnostics.train.sft.mixture import Mixture, SftSource
+from agnostics.train.sft.records import read_records
+from agnostics.types.errors import UsageError
+from agnostics.types.language import Language
+from agnostics.util.files import sha256
+from agnostics.util.settings import absolute_model, absolute_name, absolute_path
+from agnostics.util.text import plural
+
+
+@dataclass(frozen=True)
+class SftInputs:
+    """The inputs of a run. `folder` holds the model to continue with, and `steps` is the number of the last step."""
+
+    language: Language
+    folder: Path
+    tokenizer: Any
+    mixture: Mixture
+    loggers: list[RunCallback]
+    steps: int
+
+
+def check(config: SftConfig, plugins: PluginManager) -> None:
+    """Raise UsageError for an unknown name or damaged data. Nothing heavy is imported, so that the answer is quick.
+
+    Raises MissingRequirement if a logger lacks its package.
+    """
+    if not config.sources:
+        raise UsageError("there is nothing to train on; name a file with --data, or [[sources]] in the configuration")
+    plugins.language(config.language)
+    _loggers(config, plugins)
+    for source in config.sources:
+        if not any(True for _ in read_records(_path(source))):
+            raise UsageError(f"{source.path}: holds no example")
+    if config.model != "starter":
+        resolve_model(config.model, plugins, config.language)
+
+
+def prepare(
+    config: SftConfig, plugins: PluginManager, say: Callable[[str], None], resumed: Path | None = None
+) -> SftInputs:
+    """Resolve everything that `config` names, and encode the sources' examples.
+
+    `resumed` is the model's folder of a resumed run. Raises UsageError for missing, damaged or changed inputs,
+    MissingRequirement if a logger lacks its package.
+    """
+    loggers = _loggers(config, plugins)
+    # A checkpoint of adapters belongs to the model they were added to; its own weights have them merged.
+    is_checkpoint = resumed is not None and not config.train.lora_rank
+    model = str(resumed) if is_checkpoint else config.model
+    folder = find_model(model) if is_checkpoint else resolve_model(model, plugins, config.language, say=say)
+    tokenizer = load_tokenizer(folder)
+    mixture = read_mixture(config, folder, tokenizer, say)
+    return SftInputs(
+        language=plugins.language(config.language),
+        folder=folder,
+        tokenizer=tokenizer,
+        mixture=mixture,
+        loggers=loggers,
+        steps=config.steps or mixture.steps,
+    )
+
+
+def read_mixture(config: SftConfig, folder: Path, tokenizer: Any, say: Callable[[str], None]) -> Mixture:
+    """The mixture of the configured sources, as documents of the model in `folder`."""
+    end_id = end_of_message(tokenizer, stop_ids(folder, tokenizer), config.chat)
+    longest = min(config.train.max_example_tokens, context_length(folder))
+    encoder = DocumentEncoder(tokenizer, config.chat, end_id, longest)
+    sources = [_source(source, encoder, say) for source in config.sources]
+    return Mixture(sources, config.train.batch_tokens, config.seed)
+
+
+def resolved_config(config: SftConfig, inputs: SftInputs, store: str, output: Path) -> SftConfig:
+    """`config` with every default filled in, and with paths that are valid from any folder."""
+    sources = tuple(
+        source.model_copy(update={"path": absolute_path(source.path), "sha256": sha256(_path(source))})
+        for source in config.sources
+    )
+    names = {"language": absolute_name(config.language), "model": absolute_model(config.model)}
+    return config.model_copy(
+        update={**names, "sources": sources, "steps": inputs.steps, "store": store, "output": str(output)}
+    )
+
+
+def _source(config: SourceConfig, encoder: DocumentEncoder, say: Callable[[str], None]) -> SftSource:
+    path = _path(config)
+    _check_unchanged(path, config.sha256)
+    documents, examples, left_out = list[Document](), 0, 0
+    for place, record in read_records(path):
+        encoded = encoder.encode(record, place)
+        documents += encoded
+        examples += 1
+        left_out += not encoded
+    if not examples:
+        raise UsageError(f"{path}: holds no example")
+    if not documents:
+        raise UsageError(
+            f"{path}: each of its {plural(examples, 'example')} has more than {encoder.max_tokens} tokens; "
+            "see train.max_example_tokens"
+        )
+    if left_out:
+        say(f"{path}: {left_out} of {examples} examples are left out: they have more than {encoder.max_tokens} tokens")
+    return SftSource(config, documents, examples, left_out)
+
+
+def _check_unchanged(path: Path, expected: str | None) -> None:
+    if expected and path.is_file() and sha256(path) != expected:
+        raise UsageError(f"{path}: modified since the run began; to use it, remove its sha256 from the configuration")
+
+
+def _path(source: SourceConfig) -> Path:
+    return Path(source.path).expanduser()
+
+
+def _loggers(config: SftConfig, plugins: PluginManager) -> list[RunCallback]:
+    loggers = [plugins.callback(name) for name in config.loggers]
+    for logger in loggers:
+        logger.check_requirements()
+    return loggers
