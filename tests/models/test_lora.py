@@ -19,7 +19,7 @@ from agnostics.algorithms.grpo import GRPO
 from agnostics.inference.engine import CompletionRequest, EngineSettings, SamplingParams, generate
 from agnostics.inference.provider import open_engine
 from agnostics.models.loading import load_tokenizer
-from agnostics.train import checkpoint
+from agnostics.train import checkpoint, lora
 from agnostics.train.config import TrainConfig
 from agnostics.train.policy import Policy
 from agnostics.train.state import TrainerState
@@ -27,6 +27,7 @@ from agnostics.types.errors import UsageError
 from agnostics.types.rollout import Rollout, Segment
 from agnostics.types.task import Task, Test
 from safetensors.torch import load_file
+from torch import nn
 
 pytestmark = pytest.mark.slow
 
@@ -90,6 +91,45 @@ def _mismatch(policy: Policy, engine: Any) -> float:
             for index, request in enumerate(REQUESTS)
         ]
     )
+
+
+def _adapted_layer(dtype: torch.dtype) -> tuple[Any, torch.Tensor]:
+    """A layer with an adapter after its first step, and its input."""
+    torch.manual_seed(0)
+    model = nn.Module()
+    model.proj = nn.Linear(256, 192)
+    model.to(dtype)
+    lora.adapt(model, TrainConfig(lora_rank=16, lora_target_modules=("proj",)))
+    layer: Any = model.proj
+    with torch.no_grad():
+        layer.lora_B["default"].weight.copy_(1e-4 * torch.randn(192, 16).sign())
+    return layer, torch.randn(8, 32, 256, dtype=dtype)
+
+
+def _exact_sum(layer: Any, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """W x + bias and s B A x."""
+    low = x @ layer.lora_A["default"].weight.T.to(x.dtype)
+    step = layer.scaling["default"] * low @ layer.lora_B["default"].weight.T.to(x.dtype)
+    return x @ layer.base_layer.weight.T.to(x.dtype) + layer.base_layer.bias.to(x.dtype), step
+
+
+def test_the_first_step_of_an_adapter_is_seen_in_the_bfloat16_output_of_its_layer() -> None:
+    layer, x = _adapted_layer(torch.bfloat16)
+    with torch.no_grad():
+        without, step = _exact_sum(layer, x.float())
+        seen = (layer(x).float() - without).flatten()
+    assert 0.9 < (seen @ step.flatten() / step.square().sum()).item() < 1.1
+
+
+def test_the_gradients_of_an_adapted_layer_are_those_of_the_sum() -> None:
+    layer, x = _adapted_layer(torch.float32)
+    x.requires_grad_()
+    wanted = [x, layer.lora_A["default"].weight, layer.lora_B["default"].weight]
+    product, total = layer(x), sum(_exact_sum(layer, x))
+    torch.testing.assert_close(product, total)
+    weights = torch.randn_like(product)
+    ours, theirs = (torch.autograd.grad((output * weights).sum(), wanted) for output in (product, total))
+    torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("stage", [1, 3])

@@ -6,7 +6,7 @@ checkpoints get the merged weight W + s B A.
 In bfloat16 the steps of an adapter are smaller than the distance of two neighbours of a weight, and rounded to the
 nearest, W + s B A is mostly W again. The merged weight is therefore rounded up or down at random, with the exact sum
 as its expected value (Gupta et al. 2015, arXiv:1502.02551, section 3): what a layer adds up is then the adapter's step
-and a noise that is smaller than the rounding of activations.
+and a noise that is smaller than the rounding of activations. The trainer has the like problem in the output of a layer.
 """
 
 from __future__ import annotations
@@ -73,6 +73,8 @@ def adapt(model: nn.Module, settings: TrainConfig) -> None:
             raise UsageError(
                 f"train.lora_target_modules = {settings.lora_target_modules!r}: {first_line(error)}"
             ) from error
+    for _, layer in _adapted(model):
+        _round_once(layer)
 
 
 def weights_of(model: nn.Module) -> Iterator[ModelWeight]:
@@ -95,6 +97,50 @@ def disabled(model: nn.Module) -> Iterator[None]:
     finally:
         for layer in layers:
             layer.set_scale(_ADAPTER, 1.0)
+
+
+def _round_once(layer: Any) -> None:
+    """Let `layer` compute W x + s B A x as one product, which is rounded once.
+
+    peft adds s B A x to W x after that was rounded to bfloat16, and most of an adapter's first steps is lost in it. The
+    modules call each other, because ZeRO stage 3 gathers the weights of a module while it is called.
+    """
+    if not isinstance(layer.base_layer, nn.Linear):
+        return
+    product: Any = _AdaptedProduct.apply
+    base: Any = layer.base_layer
+    down, up = layer.lora_A[_ADAPTER], layer.lora_B[_ADAPTER]
+    base.forward = lambda x, low, scaled: product(x, low, base.weight, scaled, base.bias)
+    up.forward = lambda x, low: base(x, low, layer.scaling[_ADAPTER] * up.weight)
+    layer.forward = lambda x: up(x, down(x))
+
+
+class _AdaptedProduct(torch.autograd.Function):
+    """[x, A x] [W, s B]^T + bias: (..., in), (..., rank), (out, in), (out, rank), (out,) -> (..., out).
+
+    There is no gradient for W and the bias, which are frozen.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        x: torch.Tensor,
+        low: torch.Tensor,
+        weight: torch.Tensor,
+        scaled: torch.Tensor,
+        bias: torch.Tensor | None,
+    ) -> torch.Tensor:
+        """The product."""
+        ctx.save_for_backward(low, weight, scaled)
+        return nn.functional.linear(torch.cat([x, low], -1), torch.cat([weight, scaled], 1), bias)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        """The gradients of x, A x and s B."""
+        low, weight, scaled = ctx.saved_tensors
+        (gradient,) = gradients
+        of_scaled = gradient.flatten(0, -2).T @ low.flatten(0, -2)
+        return gradient @ weight, gradient @ scaled, None, of_scaled, None
 
 
 @torch.no_grad()
