@@ -220,12 +220,12 @@ def test_a_callback_that_has_not_started_is_not_told_of_the_end(tmp_path: Path) 
 
 
 def test_what_ends_a_run_is_not_hidden_by_its_callbacks(tmp_path: Path) -> None:
-    from agnostics.train.run import _reported
+    from agnostics.train.lifecycle import reported
     from agnostics.util.distributed import SINGLE_PROCESS
 
     failing = _Failing("end failed")
     callbacks = CallbackList([Isolated(failing), Isolated(TensorBoardLogger())])
-    with pytest.raises(KeyboardInterrupt), _reported(callbacks, _run(tmp_path), SINGLE_PROCESS):
+    with pytest.raises(KeyboardInterrupt), reported(callbacks, _run(tmp_path), SINGLE_PROCESS):
         raise KeyboardInterrupt
     assert failing.calls == ["start", "end failed"]
 
