@@ -1,0 +1,180 @@
+"""A real code model before and after `agn run`, on task families that were not trained on, beside its controls.
+
+python benchmarks/real_model.py MODEL --folder FOLDER [--only TEXT] [--set KEY=VALUE] [--print]
+
+Every row is one or more commands of `agn`. What is done stays in FOLDER, so that the same command continues after an
+interrupt, also within a run; `--only` makes the rows whose name holds TEXT, and `--print` prints the table of those
+that are done.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+DATASETS = ("starter-families", "mbpp-stdio")
+LANGUAGES = ("lua", "r", "julia", "ocaml", "fortran")
+SEEDS = (0, 1, 2)
+TRAINING = (
+    *("train.lora_rank=16", "train.dtype=bfloat16", "train.learning_rate=1e-4", "train.warmup_epochs=0.0"),
+    *("rollout.prompts_per_step=6", "rollout.group_size=8", "rollout.max_completion_tokens=160"),
+    *("rollout.temperature=0.8", "rollout.dynamic_sampling_rounds=1", "steps=60", "checkpoint_interval=5"),
+    *("evaluation.tasks=104", "evaluation.samples=2", "evaluation.temperature=0.8"),
+)
+FINE_TUNING = ("train.lora_rank=16", "train.dtype=bfloat16", "train.learning_rate=1e-4")
+EVALUATION = (
+    *("tasks=104", "samples=2", "temperature=0.8", "max_completion_tokens=160", "dtype=bfloat16"),
+    "language_prompt=true",
+)
+LIMIT_S = 24 * 3600
+HEAD = "| language | tasks | training | seed | before | after | gain |"
+RULE = "|---" * HEAD.count(" | ") + "|---|"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the table: `training` is grpo, random, sft (on the accepted programs of grpo's run) or none."""
+
+    language: str
+    dataset: str
+    training: str
+    seed: int = 0
+
+    @property
+    def name(self) -> str:
+        """The row's folder."""
+        return f"{self.language}-{self.dataset}-{self.training}-{self.seed}"
+
+
+ROWS = (
+    *(Row(language, "starter-families", "grpo") for language in LANGUAGES),
+    *(Row("lua", "starter-families", "grpo", seed) for seed in SEEDS[1:]),
+    *(Row("lua", "starter-families", training) for training in ("plain-prompt", "random", "sft")),
+    *(Row(language, "mbpp-stdio", "grpo") for language in LANGUAGES),
+)
+"""In the order in which they are made; `plain-prompt` is the untrained model without the example in its prompt."""
+
+
+class Bench:
+    """Makes rows with `model` in `folder`; `sets` change settings of every run, for a trial."""
+
+    def __init__(self, model: str, folder: Path, sets: Sequence[str]) -> None:
+        self._model, self._folder, self._sets = model, folder, sets
+        folder.mkdir(parents=True, exist_ok=True)
+        self._store = f"sqlite:///{(folder / 'results.db').resolve()}"
+
+    def make(self, row: Row) -> None:
+        """Make a row, or go on with it; nothing is done for one that is there."""
+        if self.result(row):
+            return
+        folder = self._folder / row.name
+        folder.mkdir(exist_ok=True)
+        made = self._evaluated(row) if row.training in {"plain-prompt", "sft"} else self._trained(row, folder)
+        (folder / "result.json").write_text(json.dumps(made, indent=2) + "\n", encoding="utf-8")
+
+    def result(self, row: Row) -> dict[str, Any] | None:
+        """The figures of a row that is done."""
+        path = self._folder / row.name / "result.json"
+        found: dict[str, Any] | None = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+        return found
+
+    def _trained(self, row: Row, folder: Path) -> dict[str, Any]:
+        """The summary of `agn run`; a run that an interrupt has left is resumed."""
+        unfinished = sorted(folder.glob("runs/*/config.toml"))
+        if unfinished:
+            words = ["--resume", str(unfinished[-1].parent)]
+        else:
+            reward = f"{HERE / 'random_reward.py'}:random_reward" if row.training == "random" else "accepted"
+            own = [self._chat(row), f"seed={row.seed}", f"output={folder / 'runs'}", f"reward={reward}"]
+            settings = [*TRAINING, *own, *self._sets]
+            words = ["--language", row.language, "--dataset", row.dataset, "--model", self._model, *_set(settings)]
+        summary = self._agn("run", *words)
+        return {**summary, "gain": self._agn("results", "show", summary["run"])["gain"]}
+
+    def _evaluated(self, row: Row) -> dict[str, Any]:
+        """The report of `agn eval` on the same held-out tasks."""
+        model, settings = self._model, list(EVALUATION)
+        if row.training == "sft":
+            model = self._fine_tuned(row)
+        if row.training != "plain-prompt":
+            settings.append(self._chat(row))
+        settings += [one for one in self._sets if one.partition("=")[0] in {"tasks", "samples", "engine", "sandbox"}]
+        words = ["--language", row.language, "--dataset", row.dataset, "--model", model, *_set(settings)]
+        report: dict[str, Any] = self._agn("eval", *words)
+        return report
+
+    def _fine_tuned(self, row: Row) -> str:
+        """The model, fine-tuned on the accepted programs of the same language's run with GRPO."""
+        source = self.result(Row(row.language, row.dataset, "grpo", row.seed))
+        if source is None:
+            sys.exit(f"{row.name} needs the row {row.language}-{row.dataset}-grpo-{row.seed} first")
+        folder = self._folder / row.name
+        data = folder / "accepted.jsonl"
+        words = [source["run"], "--format", "sft", "-o", str(data), "--force"]
+        _call("results", "export", *words, "--store", self._store)
+        settings = [*FINE_TUNING, f"output={folder / 'runs'}"]
+        run: str = self._agn("sft", "--model", self._model, "--data", str(data), *_set(settings))["run"]
+        return str(folder / "runs" / run)
+
+    def _chat(self, row: Row) -> str:
+        template = (HERE / "prompts" / f"{row.language}.txt").read_text(encoding="utf-8").strip()
+        return f"chat.template={json.dumps(template)}"
+
+    def _agn(self, *words: str) -> Any:
+        return json.loads(_call(*words, "--store", self._store, "--json").splitlines()[-1])
+
+
+def _set(settings: Sequence[str]) -> Iterator[str]:
+    for setting in settings:
+        yield from ("--set", setting)
+
+
+def _call(*words: str) -> str:
+    command = [sys.executable, "-m", "agnostics", *words]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, timeout=LIMIT_S).stdout
+
+
+def _line(row: Row, result: dict[str, Any]) -> str:
+    """The row as Markdown."""
+    cells = [row.language, row.dataset, row.training, str(row.seed)]
+    if "gain" in result:
+        scores = [_score(result[f"pass_at_1_{when}"], *result[f"interval_{when}"]) for when in ("before", "after")]
+        gain = result["gain"]
+        cells += [*scores, _score(gain["mean"], gain["low"], gain["high"])]
+    else:
+        (evaluation,) = result["evaluations"]
+        rate = evaluation["rates"]["pass@1"]
+        cells += ["", _score(rate["rate"], rate["low"], rate["high"]), ""]
+    return f"| {' | '.join(cells)} |"
+
+
+def _score(value: float, low: float, high: float) -> str:
+    return f"{value:.3f} ({low:.3f} to {high:.3f})"
+
+
+def main() -> None:
+    """Make the rows that are asked for, and print those that are done."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", help="the model: a GGUF file, a folder, a name on the hub")
+    parser.add_argument("--folder", type=Path, required=True, help="where runs and results are kept")
+    parser.add_argument("--only", default="", help="make the rows whose name holds this text")
+    parser.add_argument("--set", dest="sets", action="append", default=[], help="change a setting of every run")
+    parser.add_argument("--print", dest="print_only", action="store_true", help="print what is done, and make nothing")
+    chosen = parser.parse_args()
+    bench = Bench(chosen.model, chosen.folder.resolve(), chosen.sets)
+    for row in ROWS:
+        if chosen.only in row.name and not chosen.print_only:
+            print(row.name, file=sys.stderr, flush=True)
+            bench.make(row)
+    print(HEAD, RULE, *(_line(row, made) for row in ROWS if (made := bench.result(row))), sep="\n")
+
+
+if __name__ == "__main__":
+    main()
