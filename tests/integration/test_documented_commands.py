@@ -106,6 +106,16 @@ ELSEWHERE: dict[str, tuple[tuple[str, str], ...]] = {
             "--ranks --sandbox",
         ),
     ),
+    "model check": (
+        ("tests/models/test_gguf.py::test_a_real_model_is_converted_once_with_a_progress_bar_and_speaks", "--sha256"),
+    ),
+    "model convert": (
+        ("tests/models/test_gguf.py::test_a_real_model_is_converted_once_with_a_progress_bar_and_speaks", ""),
+    ),
+    "model list": (
+        ("tests/models/test_gguf.py::test_a_real_model_is_converted_once_with_a_progress_bar_and_speaks", ""),
+    ),
+    "model remove": (("tests/models/test_gguf.py::test_a_model_is_removed_and_a_modified_one_is_noticed", ""),),
     "results serve": (
         (
             "tests/integration/test_documented_commands.py::test_the_pages_are_served_at_the_address_that_is_printed",
