@@ -29,6 +29,8 @@ CLEAN = "2"
 """The output of `is_it_clean` in a clean slot."""
 HONEST = Task(id="honest", tests=(Test(input="", output="42"),), limits=LimitOverrides(run_s=1.0))
 PROBE = Task(id="probe", tests=(Test(input="", output=CLEAN),) * 3)
+PROBES = 3
+"""Honest programs of which one has to be fast: other tests, too, take processors away."""
 GROWTH_KB = 8 << 10
 """The memory by which a harness may grow in an attack."""
 
@@ -97,14 +99,16 @@ class AttackedSlot:
 
     def assert_as_new(self) -> None:
         """The next honest program is accepted and fast, and the slot holds nothing new."""
-        now = self._run_probe()
-        assert now.wall_ms < 5 * self._baseline.wall_ms + 100
-        usual_ms, now_ms = (min(test.wall_ms for test in probe.tests) for probe in (self._baseline, now))
-        assert now_ms < 5 * usual_ms + 50
+        assert any(self._is_fast(self._run_probe()) for _ in range(PROBES))
         before, before_kb = self._state, self._memory_kb
         self._state, self._memory_kb = self._inspect()
         assert self._state == before
         assert self._memory_kb < before_kb + GROWTH_KB
+
+    def _is_fast(self, probe: Verification) -> bool:
+        """Whether the probe and its fastest test took about as long as in the new slot."""
+        usual_ms, now_ms = (min(test.wall_ms for test in one.tests) for one in (self._baseline, probe))
+        return probe.wall_ms < 5 * self._baseline.wall_ms + 100 and now_ms < 5 * usual_ms + 50
 
     def _run_probe(self) -> Verification:
         result = self._probe(self.verifier)

@@ -168,7 +168,8 @@ def test_a_run_killed_ten_times_at_random_ends_as_one_that_was_not(
     settings += ["rollout.online_difficulty_filtering=true"]
     lines = home.tasks.read_text().splitlines(keepends=True)
     tasks = tmp_path / "few.jsonl"
-    tasks.write_text("".join([*lines[:6], *(line for line in lines if '"split": "test"' in line)]))
+    validation = [line.replace('"split": "train"', '"split": "validation"') for line in lines[6:10]]
+    tasks.write_text("".join([*lines[:6], *validation, *(line for line in lines if '"split": "test"' in line)]))
     words = ("--model", str(starter_model), "--dataset", str(tasks), "--steps", "10")
     started = time.monotonic()
     whole = home.run(*words, settings=settings)["run"]
