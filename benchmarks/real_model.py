@@ -39,7 +39,7 @@ RULE = "|---" * HEAD.count(" | ") + "|---|"
 
 
 @dataclass(frozen=True)
-class Row:
+class ModelRow:
     """A row of the table: `training` is grpo, random, sft (on the accepted programs of grpo's run) or none."""
 
     language: str
@@ -54,10 +54,10 @@ class Row:
 
 
 ROWS = (
-    *(Row(language, "starter-families", "grpo") for language in LANGUAGES),
-    *(Row("lua", "starter-families", "grpo", seed) for seed in SEEDS[1:]),
-    *(Row("lua", "starter-families", training) for training in ("plain-prompt", "random", "sft")),
-    *(Row(language, "mbpp-stdio", "grpo") for language in LANGUAGES),
+    *(ModelRow(language, "starter-families", "grpo") for language in LANGUAGES),
+    *(ModelRow("lua", "starter-families", "grpo", seed) for seed in SEEDS[1:]),
+    *(ModelRow("lua", "starter-families", training) for training in ("plain-prompt", "random", "sft")),
+    *(ModelRow(language, "mbpp-stdio", "grpo") for language in LANGUAGES),
 )
 """In the order in which they are made; `plain-prompt` is the untrained model without the example in its prompt."""
 
@@ -70,7 +70,7 @@ class Bench:
         folder.mkdir(parents=True, exist_ok=True)
         self._store = f"sqlite:///{(folder / 'results.db').resolve()}"
 
-    def make(self, row: Row) -> None:
+    def make(self, row: ModelRow) -> None:
         """Make a row, or go on with it; nothing is done for one that is there."""
         if self.result(row):
             return
@@ -79,13 +79,13 @@ class Bench:
         made = self._evaluated(row) if row.training in {"plain-prompt", "sft"} else self._trained(row, folder)
         (folder / "result.json").write_text(json.dumps(made, indent=2) + "\n", encoding="utf-8")
 
-    def result(self, row: Row) -> dict[str, Any] | None:
+    def result(self, row: ModelRow) -> dict[str, Any] | None:
         """The figures of a row that is done."""
         path = self._folder / row.name / "result.json"
         found: dict[str, Any] | None = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
         return found
 
-    def _trained(self, row: Row, folder: Path) -> dict[str, Any]:
+    def _trained(self, row: ModelRow, folder: Path) -> dict[str, Any]:
         """The summary of `agn run`; a run that an interrupt has left is resumed."""
         unfinished = sorted(folder.glob("runs/*/config.toml"))
         if unfinished:
@@ -98,7 +98,7 @@ class Bench:
         summary = self._agn("run", *words)
         return {**summary, "gain": self._agn("results", "show", summary["run"])["gain"]}
 
-    def _evaluated(self, row: Row) -> dict[str, Any]:
+    def _evaluated(self, row: ModelRow) -> dict[str, Any]:
         """The report of `agn eval` on the same held-out tasks."""
         model, settings = self._model, list(EVALUATION)
         if row.training == "sft":
@@ -110,9 +110,9 @@ class Bench:
         report: dict[str, Any] = self._agn("eval", *words)
         return report
 
-    def _fine_tuned(self, row: Row) -> str:
+    def _fine_tuned(self, row: ModelRow) -> str:
         """The model, fine-tuned on the accepted programs of the same language's run with GRPO."""
-        source = self.result(Row(row.language, row.dataset, "grpo", row.seed))
+        source = self.result(ModelRow(row.language, row.dataset, "grpo", row.seed))
         if source is None:
             sys.exit(f"{row.name} needs the row {row.language}-{row.dataset}-grpo-{row.seed} first")
         folder = self._folder / row.name
@@ -123,7 +123,7 @@ class Bench:
         run: str = self._agn("sft", "--model", self._model, "--data", str(data), *_set(settings))["run"]
         return str(folder / "runs" / run)
 
-    def _chat(self, row: Row) -> str:
+    def _chat(self, row: ModelRow) -> str:
         template = (HERE / "prompts" / f"{row.language}.txt").read_text(encoding="utf-8").strip()
         return f"chat.template={json.dumps(template)}"
 
@@ -141,7 +141,7 @@ def _call(*words: str) -> str:
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, timeout=LIMIT_S).stdout
 
 
-def _line(row: Row, result: dict[str, Any]) -> str:
+def _line(row: ModelRow, result: dict[str, Any]) -> str:
     """The row as Markdown."""
     cells = [row.language, row.dataset, row.training, str(row.seed)]
     if "gain" in result:

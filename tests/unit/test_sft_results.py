@@ -74,6 +74,8 @@ def test_the_same_program_of_two_runs_is_exported_once_unless_their_prompts_diff
 
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
 def test_an_export_is_read_as_training_data(suffix: str, agn: Agn, trained: str, tmp_path: Path) -> None:
+    if suffix == "parquet":
+        pytest.importorskip("pyarrow")
     file = tmp_path / f"accepted.{suffix}"
     answer = agn("results", "export", "last", "--format", "sft", "-o", str(file), "--store", trained)
     assert (answer.returncode, answer.stdout) == (0, "")
