@@ -33,6 +33,8 @@ EVALUATION = (
     *("tasks=104", "samples=2", "temperature=0.8", "max_completion_tokens=160", "dtype=bfloat16"),
     "language_prompt=true",
 )
+OF_EVALUATION = {"tasks", "samples", "engine", "max_completion_tokens"}
+"""Settings of `agn eval` that `agn run` has under another name."""
 LIMIT_S = 24 * 3600
 HEAD = "| language | tasks | training | seed | before | after | gain |"
 RULE = "|---" * HEAD.count(" | ") + "|---|"
@@ -63,7 +65,7 @@ ROWS = (
 
 
 class Bench:
-    """Makes rows with `model` in `folder`; `sets` change settings of every run, for a trial."""
+    """Makes rows with `model` in `folder`; `sets` change settings of every command, for a trial."""
 
     def __init__(self, model: str, folder: Path, sets: Sequence[str]) -> None:
         self._model, self._folder, self._sets = model, folder, sets
@@ -93,7 +95,7 @@ class Bench:
         else:
             reward = f"{HERE / 'random_reward.py'}:random_reward" if row.training == "random" else "accepted"
             own = [self._chat(row), f"seed={row.seed}", f"output={folder / 'runs'}", f"reward={reward}"]
-            settings = [*TRAINING, *own, *self._sets]
+            settings = [*TRAINING, *own, *self._trial(evaluation=False)]
             words = ["--language", row.language, "--dataset", row.dataset, "--model", self._model, *_set(settings)]
         summary = self._agn("run", *words)
         return {**summary, "gain": self._agn("results", "show", summary["run"])["gain"]}
@@ -105,7 +107,7 @@ class Bench:
             model = self._fine_tuned(row)
         if row.training != "plain-prompt":
             settings.append(self._chat(row))
-        settings += [one for one in self._sets if one.partition("=")[0] in {"tasks", "samples", "engine", "sandbox"}]
+        settings += self._trial(evaluation=True)
         words = ["--language", row.language, "--dataset", row.dataset, "--model", model, *_set(settings)]
         report: dict[str, Any] = self._agn("eval", *words)
         return report
@@ -117,11 +119,24 @@ class Bench:
             sys.exit(f"{row.name} needs the row {row.language}-{row.dataset}-grpo-{row.seed} first")
         folder = self._folder / row.name
         data = folder / "accepted.jsonl"
-        words = [source["run"], "--format", "sft", "-o", str(data), "--force"]
-        _call("results", "export", *words, "--store", self._store)
-        settings = [*FINE_TUNING, f"output={folder / 'runs'}"]
-        run: str = self._agn("sft", "--model", self._model, "--data", str(data), *_set(settings))["run"]
+        if unfinished := sorted(folder.glob("runs/*/config.toml")):
+            words = ["--resume", str(unfinished[-1].parent)]
+        else:
+            export = [source["run"], "--format", "sft", "-o", str(data), "--force"]
+            _call("results", "export", *export, "--store", self._store)
+            settings = [*FINE_TUNING, f"output={folder / 'runs'}"]
+            words = ["--model", self._model, "--data", str(data), *_set(settings)]
+        run: str = self._agn("sft", *words)["run"]
         return str(folder / "runs" / run)
+
+    def _trial(self, *, evaluation: bool) -> list[str]:
+        """The changed settings that `agn eval` has too, or those of `agn run`."""
+        shared = {"sandbox"}
+        return [
+            setting
+            for setting in self._sets
+            if (key := setting.partition("=")[0]) in shared or (key in OF_EVALUATION) == evaluation
+        ]
 
     def _chat(self, row: ModelRow) -> str:
         template = (HERE / "prompts" / f"{row.language}.txt").read_text(encoding="utf-8").strip()
@@ -138,7 +153,10 @@ def _set(settings: Sequence[str]) -> Iterator[str]:
 
 def _call(*words: str) -> str:
     command = [sys.executable, "-m", "agnostics", *words]
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, timeout=LIMIT_S).stdout
+    answer = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=LIMIT_S, check=False)
+    if answer.returncode:
+        sys.exit(f"agn {words[0]} ended with status {answer.returncode}; the same command continues")
+    return answer.stdout
 
 
 def _line(row: ModelRow, result: dict[str, Any]) -> str:
