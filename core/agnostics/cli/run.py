@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agnostics.cli.output import console, print_json, reserve_stdout
+from agnostics.cli.output import reserve_stdout
 from agnostics.cli.plan import show_plan
 from agnostics.cli.progress import TrainingProgress, describe_pass_rate, progress_bar
-from agnostics.cli.training import import_training, reported_once, run_folder
+from agnostics.cli.training import conclude, import_training, reported_once, run_folder
 
 if TYPE_CHECKING:
     from agnostics.train.state import TrainingSummary
@@ -60,20 +60,7 @@ def command(
             summary: TrainingSummary = train(settings, plugins, TrainingProgress(bar), folder)
     except ReportedByOtherRank as error:
         return error.exit_code
-    return _conclude(summary, as_json and is_main_rank())
-
-
-def _conclude(summary: TrainingSummary, as_json: bool) -> int:
-    """Print the run's summary; returns the exit status."""
-    if summary.status == "interrupted":
-        resume = f"agn run --resume {summary.run}"
-        console.print(f"interrupted after step {summary.steps}; to resume: {resume}", markup=False)
-        return 130
-    if as_json:
-        print_json(summary.as_dict())
-    elif not console.quiet:
-        click.echo(_report(summary))
-    return 0
+    return conclude(summary, "run", _report, as_json and is_main_rank())
 
 
 def _report(summary: TrainingSummary) -> str:

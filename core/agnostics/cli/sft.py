@@ -9,7 +9,7 @@ import click
 
 from agnostics.cli.output import console, print_json, print_table, reserve_stdout
 from agnostics.cli.progress import SftProgress, progress_bar
-from agnostics.cli.training import import_training, reported_once, run_folder
+from agnostics.cli.training import conclude, import_training, reported_once, run_folder
 
 if TYPE_CHECKING:
     from agnostics.plugins.manager import PluginManager
@@ -63,7 +63,7 @@ def command(
             summary: SftSummary = train(settings, plugins, SftProgress(bar), folder)
     except ReportedByOtherRank as error:
         return error.exit_code
-    return _conclude(summary, as_json and is_main_rank())
+    return conclude(summary, "sft", _report, as_json and is_main_rank())
 
 
 def _show_plan(settings: SftConfig, plugins: PluginManager, as_json: bool) -> int:
@@ -78,19 +78,6 @@ def _show_plan(settings: SftConfig, plugins: PluginManager, as_json: bool) -> in
     columns = ["file", "examples", "left out", "documents", "tokens", "trained tokens", "epochs", "share"]
     print_table(columns, rows)
     click.echo(f"\n{plan.steps} steps of at most {settings.train.batch_tokens:,} tokens")
-    return 0
-
-
-def _conclude(summary: SftSummary, as_json: bool) -> int:
-    """Print the run's summary; returns the exit status."""
-    if summary.status == "interrupted":
-        resume = f"agn sft --resume {summary.run}"
-        console.print(f"interrupted after step {summary.steps}; to resume: {resume}", markup=False)
-        return 130
-    if as_json:
-        print_json(summary.as_dict())
-    elif not console.quiet:
-        click.echo(_report(summary))
     return 0
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+import click
 
 from agnostics.cli.libraries import configure_libraries, training_packages
-from agnostics.cli.output import console
+from agnostics.cli.output import console, print_json
 from agnostics.types.errors import AgnosticsError, UsageError, unknown_name_error
 
 if TYPE_CHECKING:
@@ -56,3 +58,34 @@ def import_training(module: str) -> Any:
         imported = import_module(module)
     transformers.logging.disable_progress_bar()
     return imported
+
+
+class _Summary(Protocol):
+    """The results of a run that trains."""
+
+    @property
+    def run(self) -> str: ...
+
+    @property
+    def status(self) -> str: ...
+
+    @property
+    def steps(self) -> int: ...
+
+    def as_dict(self) -> dict[str, Any]: ...
+
+
+_S = TypeVar("_S", bound=_Summary)
+
+
+def conclude(summary: _S, command: str, report: Callable[[_S], str], as_json: bool) -> int:
+    """Print the summary of a run of `agn COMMAND`, for people as `report` words it; returns the exit status."""
+    if summary.status == "interrupted":
+        resume = f"agn {command} --resume {summary.run}"
+        console.print(f"interrupted after step {summary.steps}; to resume: {resume}", markup=False)
+        return 130
+    if as_json:
+        print_json(summary.as_dict())
+    elif not console.quiet:
+        click.echo(report(summary))
+    return 0
