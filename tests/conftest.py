@@ -24,6 +24,10 @@ from agnostics_benchmarks.postgres import postgres_server as bench_server
 from chat_server import ChatServer
 from command_line import Agn, Answer
 from distributions import built_wheels, distributions, wheels_environment  # noqa: F401  # fixtures
+from hypothesis import settings
+
+settings.register_profile("fixed seed", derandomize=True, deadline=None)
+settings.load_profile("fixed seed")
 
 
 def pytest_configure() -> None:
