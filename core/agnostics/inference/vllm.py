@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     import torch
 
 _PREFILL_TOKENS = 8192
+_CPU_BLOCK = 32
+"""Tokens of a block of keys and values on a CPU, the fewest it takes: completions share whole blocks of their prompt,
+and vLLM's own 128 are more than most prompts."""
 
 
 class VllmEngine:
@@ -148,6 +151,7 @@ def _start(settings: EngineSettings, transfer: TransferBackend | None) -> Any:
         max_num_seqs=settings.max_num_seqs,
         kv_cache_memory_bytes=settings.kv_cache_gib << 30,
         max_num_batched_tokens=max(settings.max_length, _PREFILL_TOKENS),
+        block_size=None if torch.cuda.is_available() else _CPU_BLOCK,
         # A request that is prefilled in chunks rewinds its seeded generator; a CPU generator cannot be rewound.
         enable_chunked_prefill=False,
         logprobs_mode="processed_logprobs",
