@@ -11,7 +11,7 @@ from agnostics.models import token_logprobs
 from agnostics.models.token_logprobs import TokenLogprobModel
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
-from transformers import AutoModelForCausalLM, PhiConfig, PretrainedConfig, Qwen3Config
+from transformers import AutoModelForCausalLM, MistralConfig, PhiConfig, PretrainedConfig, Qwen3Config
 
 VOCABULARY, TEMPERATURE = 500, 0.7
 SIZES = {
@@ -30,10 +30,14 @@ MODELS: dict[str, Callable[[], PretrainedConfig]] = {
     "tied": lambda: Qwen3Config(**SIZES, head_dim=16, tie_word_embeddings=True),
     "untied": lambda: Qwen3Config(**SIZES, head_dim=16, tie_word_embeddings=False),
     "head with a bias": lambda: PhiConfig(**SIZES),
+    "window within the prompt": lambda: MistralConfig(**SIZES, head_dim=16, sliding_window=5),
+    "window of the prompt and more": lambda: MistralConfig(**SIZES, head_dim=16, sliding_window=14),
 }
 PROMPT = torch.arange(5, 17)
 TOKENS = torch.arange(100, 160).reshape(4, 15)
+LENGTHS = (15, 9, 1, 15)
 MASK = torch.ones_like(TOKENS).index_fill(1, torch.tensor([3, 4]), 0)
+MASK *= torch.arange(TOKENS.shape[1]) < torch.tensor(LENGTHS).unsqueeze(-1)
 WEIGHTS = torch.linspace(-1, 1, int(MASK.sum()))
 
 
@@ -87,6 +91,21 @@ def test_gradients_of_entropies_are_those_of_all_logits(chunk: int, monkeypatch:
     gradients = _gradients(model, logprobs + entropies)
     for key, gradient in _gradients(plain, expected[0] + expected[1]).items():
         assert torch.allclose(gradients[key], gradient, atol=1e-4, rtol=1e-4), key
+
+
+@pytest.mark.parametrize("recompute", [False, True], ids=["kept", "recomputed"])
+def test_a_layer_computes_the_prompt_once_and_no_padding(recompute: bool) -> None:
+    model = _model("tied")
+    sizes: list[int] = []
+    model.model.layers[1].mlp.register_forward_pre_hook(lambda _, inputs: sizes.append(inputs[0][..., 0].numel()))
+    TokenLogprobModel(model, TEMPERATURE, recompute=recompute)(PROMPT, TOKENS, MASK)
+    assert sizes == [len(PROMPT) + sum(LENGTHS) - len(LENGTHS)]  # the last token of a completion predicts nothing
+
+
+def test_one_token_after_the_prompt_is_scored() -> None:
+    found, _ = TokenLogprobModel(_model("tied"), TEMPERATURE)(PROMPT, TOKENS[:, :1], MASK[:, :1])
+    logits = _model("tied")(PROMPT.unsqueeze(0)).logits[0, -1] / TEMPERATURE
+    assert torch.allclose(found, logits.log_softmax(-1)[TOKENS[:, 0]], atol=1e-5)
 
 
 class Largest(TorchDispatchMode):

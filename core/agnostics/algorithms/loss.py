@@ -133,35 +133,32 @@ def stack(rollouts: Sequence[Rollout]) -> MicroBatch:
 
 def split_by_size(rollouts: Sequence[Rollout], max_tokens: int, *, prompt_once: bool = True) -> list[list[Rollout]]:
     """The rollouts of each micro batch, the largest first: ranks that take turns get about as many tokens each."""
-    return sorted(split(rollouts, max_tokens, prompt_once=prompt_once), key=_num_tokens, reverse=True)
+    batches = split(rollouts, max_tokens, prompt_once=prompt_once)
+    return sorted(batches, key=lambda batch: _num_tokens(batch, prompt_once=prompt_once), reverse=True)
 
 
 def split(rollouts: Sequence[Rollout], max_tokens: int, *, prompt_once: bool = True) -> Iterator[list[Rollout]]:
-    """The rollouts by prompt and length, at most `max_tokens` tokens with padding (or one rollout) at a time.
+    """The rollouts by prompt and length, at most `max_tokens` tokens (or one rollout) at a time.
 
-    The prompt counts once for all its rollouts, or for each of them.
+    The prompt counts once for all its rollouts, without padding; or for each of them, with padding.
     """
     by_prompt = defaultdict[tuple[int, ...], list[Rollout]](list)
     for rollout in rollouts:
         by_prompt[rollout.prompt_ids].append(rollout)
-    for prompt, group in by_prompt.items():
-        once, each = (len(prompt), 0) if prompt_once else (0, len(prompt))
-        yield from _split_group(sorted(group, key=_length), max_tokens - once, each)
+    for group in by_prompt.values():
+        chosen: list[Rollout] = []
+        for rollout in sorted(group, key=_length):
+            if chosen and _num_tokens([*chosen, rollout], prompt_once=prompt_once) > max_tokens:
+                yield chosen
+                chosen = []
+            chosen.append(rollout)
+        yield chosen
 
 
-def _split_group(rollouts: Sequence[Rollout], max_tokens: int, extra: int) -> Iterator[list[Rollout]]:
-    """Rollouts sorted by length, each with `extra` tokens, as many at a time as `max_tokens` allows."""
-    chosen: list[Rollout] = []
-    for rollout in rollouts:
-        if chosen and (len(chosen) + 1) * (_length(rollout) + extra) > max_tokens:
-            yield chosen
-            chosen = []
-        chosen.append(rollout)
-    yield chosen
-
-
-def _num_tokens(rollouts: Sequence[Rollout]) -> int:
-    return len(rollouts[0].prompt_ids) + len(rollouts) * max(map(_length, rollouts))
+def _num_tokens(rollouts: Sequence[Rollout], *, prompt_once: bool) -> int:
+    """The tokens of one micro batch."""
+    prompt, lengths = len(rollouts[0].prompt_ids), [_length(rollout) for rollout in rollouts]
+    return prompt + sum(lengths) if prompt_once else len(rollouts) * (prompt + max(lengths))
 
 
 def _length(rollout: Rollout) -> int:

@@ -9,6 +9,7 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 from transformers.modeling_layers import GradientCheckpointingLayer
 
+from agnostics.models.shared_prompt import PackedGroup, group_inputs, share_prompts
 from agnostics.types.errors import UsageError
 
 LOGITS_PER_CHUNK = 1 << 26
@@ -23,8 +24,8 @@ class TokenLogprobModel(nn.Module):
     Models that change their logits after the head (soft-capping) are not supported; the log-probability mismatch with
     the engine would show it.
 
-    With `recompute`, a layer's activations are recomputed in the backward pass. A prompt is then prefilled for each of
-    its completions, because shared keys and values cannot be recomputed.
+    With `recompute`, a layer's activations are recomputed in the backward pass. `prompt_once` says whether a prompt is
+    prefilled once for all its completions, or, in a model with layers that are not attention, for each of them.
 
     With `entropy_gradient` the entropies have a gradient, for an entropy term of the loss.
     """
@@ -35,7 +36,7 @@ class TokenLogprobModel(nn.Module):
         super().__init__()
         self.model = model
         self._temperature = temperature
-        self._recompute = recompute
+        self.prompt_once = share_prompts(model)
         self._entropy_gradient = entropy_gradient
         if recompute:
             _recompute_layers(model)
@@ -62,12 +63,12 @@ class TokenLogprobModel(nn.Module):
         """
         wanted = mask.bool()
         if position_ids is not None:
-            before = self._before_packed(token_ids, position_ids)
+            before = self._before_packed(token_ids, position_ids)[wanted]
+        elif self.prompt_once:
+            before = self._before_in_group(prompt, token_ids, wanted)
         else:
-            before = self._before_each(prompt, token_ids) if self._recompute else self._before_all(prompt, token_ids)
-        scores: tuple[torch.Tensor, torch.Tensor] = self.model.get_output_embeddings()(
-            before[wanted], token_ids[wanted]
-        )
+            before = self._before_each(prompt, token_ids)[wanted]
+        scores: tuple[torch.Tensor, torch.Tensor] = self.model.get_output_embeddings()(before, token_ids[wanted])
         return scores
 
     def _before_each(self, prompt: torch.Tensor, token_ids: torch.Tensor) -> torch.Tensor:
@@ -82,16 +83,21 @@ class TokenLogprobModel(nn.Module):
         hidden: torch.Tensor = states.last_hidden_state
         return torch.cat([hidden[:, :1], hidden[:, :-1]], dim=1)
 
-    def _before_all(self, prompt: torch.Tensor, token_ids: torch.Tensor) -> torch.Tensor:
-        """The same with the prompt prefilled once: a group costs little more than its completions."""
-        rows, width = token_ids.shape
-        start = self.model.base_model(input_ids=prompt.unsqueeze(0), use_cache=True)
-        cache = start.past_key_values
-        cache.batch_repeat_interleave(rows)
-        positions = torch.arange(len(prompt), len(prompt) + width, device=prompt.device).expand(rows, width)
-        rest = self.model.base_model(input_ids=token_ids, position_ids=positions, past_key_values=cache)
-        first = start.last_hidden_state[:, -1:].expand(rows, -1, -1)
-        return torch.cat([first, rest.last_hidden_state[:, :-1]], dim=1)
+    def _before_in_group(self, prompt: torch.Tensor, token_ids: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
+        """The same for the `wanted` positions alone, with the prompt prefilled once: (N, H).
+
+        A group costs little more than its completions. Of each, the last wanted token predicts nothing.
+        """
+        places = torch.arange(1, wanted.shape[1] + 1, device=wanted.device)
+        lengths = ((places * wanted).amax(-1) - 1).clamp(min=0)
+        group = PackedGroup(len(prompt), lengths.tolist())
+        inside = places <= lengths.unsqueeze(-1)
+        row = torch.cat([prompt, token_ids[inside]]).unsqueeze(0)
+        states = self.model.base_model(input_ids=row, **group_inputs(group, prompt.device)).last_hidden_state[0]
+        first = states[len(prompt) - 1].expand(len(token_ids), 1, -1)
+        before = torch.cat([first, group.rows(states)], dim=1)
+        hidden: torch.Tensor = before[wanted[:, : before.shape[1]]]
+        return hidden
 
     def _score(self, hidden: torch.Tensor, targets: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """The head's results: (N, hidden size), (N,) -> (N,), (N,)"""
@@ -104,15 +110,55 @@ class TokenLogprobModel(nn.Module):
         return torch.cat(logprobs), torch.cat(entropies)
 
     def _chunk(self, hidden: torch.Tensor, targets: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        logits: torch.Tensor = self._logits(hidden).float() / self._temperature
-        total = logits.logsumexp(-1)
-        logprobs = logits.gather(-1, targets.unsqueeze(-1)).squeeze(-1) - total
-        if self._entropy_gradient:
-            return logprobs, total - ((logits - total.unsqueeze(-1)).exp() * logits).sum(-1)
-        with torch.no_grad():  # last, so that recomputation skips it
-            probabilities = (logits - total.unsqueeze(-1)).exp_()
-            entropies = total - probabilities.mul_(logits).sum(-1)
-        return logprobs, entropies
+        logits = self._logits(hidden)
+        scores: Any = _TokenScores.apply
+        values: tuple[torch.Tensor, torch.Tensor] = scores(logits, targets, self._temperature, self._entropy_gradient)
+        return values
+
+
+class _TokenScores(torch.autograd.Function):
+    """log p and -sum p log p of p = softmax(logits / temperature): (N, V), (N,) -> (N,), (N,) float32.
+
+    With l = logits / temperature, dlog p_t / dl_j = [j = t] - p_j and dH / dl_j = -p_j (log p_j + H): both from the
+    logits alone, in place, where autograd would keep and pass over several float32 tensors of their size.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, logits: torch.Tensor, targets: torch.Tensor, temperature: float, entropy_gradient: bool
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """The scores."""
+        scaled = logits.float() / temperature
+        largest = scaled.amax(-1, keepdim=True)
+        chosen = scaled.gather(-1, targets.unsqueeze(-1))
+        weights = (scaled - largest).exp_()
+        sums = weights.sum(-1, keepdim=True)
+        totals = largest + sums.log()
+        entropies = (totals - weights.mul_(scaled).sum(-1, keepdim=True) / sums).squeeze(-1)
+        ctx.temperature = temperature
+        ctx.save_for_backward(logits, targets, totals, entropies)
+        if not entropy_gradient:
+            ctx.mark_non_differentiable(entropies)
+        ctx.set_materialize_grads(False)
+        return (chosen - totals).squeeze(-1), entropies
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor | None) -> tuple[torch.Tensor | None, ...]:
+        """The gradient of the logits, in their type."""
+        logits, targets, totals, entropies = ctx.saved_tensors
+        of_logprobs, of_entropies = gradients
+        log_p = (logits.float() / ctx.temperature).sub_(totals)
+        factor = torch.zeros_like(totals)
+        if of_logprobs is not None:
+            factor -= of_logprobs.unsqueeze(-1)
+        if of_entropies is None:
+            gradient = log_p.exp_().mul_(factor)
+        else:
+            p = log_p.exp()
+            gradient = log_p.add_(entropies.unsqueeze(-1)).mul_(-of_entropies.unsqueeze(-1)).add_(factor).mul_(p)
+        if of_logprobs is not None:
+            gradient.scatter_add_(-1, targets.unsqueeze(-1), of_logprobs.unsqueeze(-1))
+        return gradient.div_(ctx.temperature).to(logits.dtype), None, None, None
 
 
 def _recompute_layers(model: Any) -> None:

@@ -98,7 +98,7 @@ class TrainConfig(Frozen):
     max_grad_norm: NonNegativeFloat = 1.0
     """The largest norm of the gradient; 0 clips nothing."""
     micro_batch_tokens: PositiveInt = 2048
-    """Tokens, with padding, that pass through the model at once."""
+    """Tokens that pass through the model at once."""
     zero_stage: Literal[1, 2, 3] = 1
     """DeepSpeed's ZeRO stage."""
     dtype: Literal["float32", "bfloat16"] = "float32"

@@ -204,7 +204,7 @@ class Policy:
 
     def _micro_batches(self, rollouts: Sequence[Rollout]) -> list[list[Rollout]]:
         settings = self._settings
-        return split_by_size(rollouts, settings.micro_batch_tokens, prompt_once=not settings.activation_checkpointing)
+        return split_by_size(rollouts, settings.micro_batch_tokens, prompt_once=self._engine.module.prompt_once)
 
     def _shard(self, chunks: Sequence[list[Rollout]]) -> Sequence[list[Rollout]]:
         """This rank's micro batches, and dummy ones if other ranks have more.
