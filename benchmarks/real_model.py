@@ -24,15 +24,13 @@ LANGUAGES = ("lua", "r", "julia", "ocaml", "fortran")
 SEEDS = (0, 1, 2)
 TRAINING = (
     *("train.lora_rank=16", "train.dtype=bfloat16", "train.learning_rate=2e-4", "train.warmup_epochs=0.0"),
-    *(
-        "train.normalize_by_std=false",
-        "rollout.prompts_per_step=12",
-        "rollout.group_size=8",
-        "rollout.max_completion_tokens=160",
-    ),
-    *("rollout.temperature=0.8", "rollout.dynamic_sampling_rounds=0", "steps=60", "checkpoint_interval=5"),
+    *("train.normalize_by_std=false", "rollout.prompts_per_step=12", "rollout.group_size=8"),
+    *("rollout.max_completion_tokens=160", "rollout.temperature=0.8", "rollout.dynamic_sampling_rounds=0"),
+    *("steps=60", "checkpoint_interval=5"),
     *("evaluation.tasks=104", "evaluation.samples=2", "evaluation.temperature=0.8"),
 )
+REWARD = "steps"
+"""In 84 groups of the untrained model in Lua 14 had accepted and rejected programs, 68 programs of several verdicts."""
 FINE_TUNING = ("train.lora_rank=16", "train.dtype=bfloat16", "train.learning_rate=1e-4")
 EVALUATION = (
     *("tasks=104", "samples=2", "temperature=0.8", "max_completion_tokens=160", "dtype=bfloat16"),
@@ -98,7 +96,7 @@ class Bench:
         if unfinished:
             words = ["--resume", str(unfinished[-1].parent)]
         else:
-            reward = f"{HERE / 'random_reward.py'}:random_reward" if row.training == "random" else "steps"
+            reward = f"{HERE / 'random_reward.py'}:random_reward" if row.training == "random" else REWARD
             own = [self._chat(row), f"seed={row.seed}", f"output={folder / 'runs'}", f"reward={reward}"]
             settings = [*TRAINING, *own, *self._trial(evaluation=False)]
             words = ["--language", row.language, "--dataset", row.dataset, "--model", self._model, *_set(settings)]
