@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -43,10 +44,11 @@ def sandbox(name: str, slots: int | None, as_json: bool) -> None:
 
 @command.command()
 @click.option("--language", "name", default="lua", show_default=True, help="A language, or a YAML file of one.")
-@click.option("--model", default="starter", show_default=True, help="A model's folder, its name on the hub.")
+@click.option("--model", default="starter", show_default=True, help="A model, as in agn run.")
 @click.option("--engine", type=click.Choice(["vllm", "transformers"]), help="Our engine; on a GPU vLLM if not given.")
 @click.option("--steps", type=click.IntRange(min=1), help="Steps that are measured in a turn.")
 @click.option("--repeats", type=click.IntRange(min=1), default=5, show_default=True, help="Turns of each trainer.")
+@click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Change a setting of all trainers.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 def train(
     name: str,
@@ -54,6 +56,7 @@ def train(
     engine: Literal["vllm", "transformers"] | None,
     steps: int | None,
     repeats: int,
+    sets: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Compare `agn run`, on-policy and sampling ahead, with TRL's GRPOTrainer on the same work."""
@@ -62,7 +65,8 @@ def train(
     configure_libraries()  # for all of them alike: how their threads wait decides how long a small update takes
     folder = _model(name, model)
     console.print(f"{name}: {repeats} rounds of three trainers, twice; this takes a quarter of an hour or so")
-    report = compare_training(name, folder, engine, steps, repeats, lambda text: console.print(text, markup=False))
+    say = partial(console.print, markup=False)
+    report = compare_training(name, folder, engine, steps, repeats, sets, say)
     if as_json:
         print_json(report)
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,16 +31,18 @@ def compare_training(
     engine: EngineName | None,
     steps: int | None,
     repeats: int,
+    sets: Sequence[str],
     say: Callable[[str], None],
 ) -> dict[str, Any]:
     """The report of `agn bench train`: medians over `repeats` rounds, in each of which every trainer has a turn.
 
-    Completions end with the model's stop token, and in `fixed` at the maximum length. Rates are completions per second;
-    ratios are within a round. Raises MissingRequirement where TRL or what our trainer needs is not installed.
+    `sets` change settings of all of them, as in `agn run --set`. Completions end with the model's stop token, and in
+    `fixed` at the maximum length. Rates are completions per second; ratios are within a round. Raises
+    MissingRequirement where TRL or what our trainer needs is not installed.
     """
     device = _device()
     size = SIZES[device] if steps is None else replace(SIZES[device], steps=steps)
-    natural = TrainingWorkload(language, model, engine or _engine(device), size)
+    natural = TrainingWorkload(language, model, engine or _engine(device), size, tuple(sets))
     rounds: dict[str, list[Round]] = {"natural": [], "fixed": []}
     with tempfile.TemporaryDirectory(prefix="agnostics-bench-") as folder:
         jobs = {"natural": natural, "fixed": natural.endless(Path(folder) / "model")}

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agnostics.models.stop_tokens import END_TOKENS
-from agnostics.train.config import EvaluationConfig, RolloutConfig, RunConfig, TrainConfig
+from agnostics.train.config import RunConfig, load_config
 
 from agnostics_benchmarks.trainers import Measured
 
@@ -56,26 +56,20 @@ class TrainingWorkload:
     model: Path
     engine: EngineName
     size: Size
+    sets: tuple[str, ...] = ()
+    """Settings of the run that are changed, as in `agn run --set`."""
 
     def config(self, seed: int) -> RunConfig:
         """The run with this seed, with the steps before and after those measured; nothing is saved between them."""
         size, steps = self.size, WARM_UP + self.size.steps + MAX_OFF_POLICY_STEPS
-        return RunConfig(
-            language=self.language,
-            model=str(self.model),
-            seed=seed,
-            steps=steps,
-            checkpoint_interval=steps,
-            rollout=RolloutConfig(
-                engine=self.engine,
-                prompts_per_step=size.prompts,
-                group_size=size.group,
-                temperature=1.0,
-                max_completion_tokens=size.max_completion_tokens,
-            ),
-            train=TrainConfig(learning_rate=2e-4, warmup_epochs=0, dtype=size.dtype),
-            evaluation=EvaluationConfig(tasks=0),
+        settings = (
+            *(f"seed={seed}", f"steps={steps}", f"checkpoint_interval={steps}", "evaluation.tasks=0"),
+            *(f"rollout.engine={self.engine}", f"rollout.max_completion_tokens={size.max_completion_tokens}"),
+            *(f"rollout.prompts_per_step={size.prompts}", f"rollout.group_size={size.group}"),
+            *("rollout.temperature=1.0", "train.learning_rate=2e-4", "train.warmup_epochs=0.0"),
+            f"train.dtype={size.dtype}",
         )
+        return load_config(None, [*settings, *self.sets], {"language": self.language, "model": str(self.model)})
 
     @property
     def measured(self) -> Measured:
@@ -98,17 +92,18 @@ class TrainingWorkload:
 
     def as_dict(self) -> dict[str, Any]:
         """The workload as a report states it."""
-        size = self.size
+        config = self.config(seed=0)
         return {
-            "language": self.language,
-            "model": str(self.model),
-            "engine": self.engine,
-            "dtype": size.dtype,
-            "prompts": size.prompts,
-            "group": size.group,
-            "max_completion_tokens": size.max_completion_tokens,
+            "language": config.language,
+            "model": config.model,
+            "engine": config.rollout.engine,
+            "dtype": config.train.dtype,
+            "prompts": config.rollout.prompts_per_step,
+            "group": config.rollout.group_size,
+            "max_completion_tokens": config.rollout.max_completion_tokens,
+            "sets": list(self.sets),
             "warm_up": WARM_UP,
-            "steps": size.steps,
+            "steps": self.size.steps,
             "max_off_policy_steps": MAX_OFF_POLICY_STEPS,
         }
 

@@ -20,7 +20,7 @@ from agnostics.profiling.spans import Span, SpanRecorder
 from agnostics.rollout.collector import RolloutVerifier
 from agnostics.rollout.prompts import RenderedPrompt
 from agnostics.store import Store
-from agnostics.train.config import RunConfig, load_config, output_folder
+from agnostics.train.config import RunConfig, TrainConfig, load_config, output_folder
 from agnostics.train.setup import RunInputs, prepare
 from agnostics.types.errors import AgnosticsError
 from agnostics.types.reward import RewardPolicy
@@ -117,9 +117,21 @@ def _trainer(config: RunConfig, inputs: RunInputs, prompts: Iterable[RenderedPro
         args=_arguments(config, inputs, stops),
         train_dataset=Dataset.from_list(rows),
         processing_class=inputs.tokenizer,
+        peft_config=_adapters(config.train),
     )
     trainer.eos_token_ids = stops or [NO_STOP_TOKEN]
     return trainer
+
+
+def _adapters(train: TrainConfig) -> Any:
+    """peft's configuration of the same adapters; None if all weights are trained."""
+    if not train.lora_rank:
+        return None
+    from peft import LoraConfig
+
+    return LoraConfig(
+        r=train.lora_rank, lora_alpha=train.lora_alpha, target_modules=train.lora_target_modules, task_type="CAUSAL_LM"
+    )
 
 
 def _arguments(config: RunConfig, inputs: RunInputs, stops: Sequence[int]) -> Any:
@@ -153,7 +165,7 @@ def _arguments(config: RunConfig, inputs: RunInputs, stops: Sequence[int]) -> An
         epsilon=algorithm.clip_low,
         epsilon_high=algorithm.clip_high,
         loss_type="dapo",
-        scale_rewards="group",
+        scale_rewards="group" if algorithm.normalize_by_std else "none",
         num_iterations=1,
         gradient_checkpointing=False,
         bf16=train.dtype == "bfloat16",
