@@ -19,5 +19,5 @@ dist: ; @scripts/install-light $(LIGHT) release && $(LIGHT)/bin/python scripts/b
 
 release-check: setup-test ; $(VENV)/bin/pytest tests/integration/test_release.py tests/integration/test_wheels.py $(ARGS)
 
-setup: ; @scripts/install-system run && scripts/install-python $(VENV)
-setup-test: ; @scripts/install-system test && scripts/start-docker && scripts/install-python $(VENV)
+setup: ; @scripts/install-system run && scripts/install-python $(VENV) run
+setup-test: ; @scripts/install-system test && scripts/start-docker && scripts/install-python $(VENV) test

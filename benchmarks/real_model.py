@@ -24,7 +24,7 @@ LANGUAGES = ("lua", "r", "julia", "ocaml", "fortran")
 SEEDS = (0, 1, 2)
 TRAINING = (
     *("train.lora_rank=16", "train.dtype=bfloat16", "train.learning_rate=2e-4", "train.warmup_epochs=0.0"),
-    *("train.normalize_by_std=false", "rollout.prompts_per_step=12", "rollout.group_size=8"),
+    *("train.normalize_by_std=false", "rollout.prompts_per_step=6", "rollout.group_size=8"),
     *("rollout.max_completion_tokens=160", "rollout.temperature=0.8", "rollout.dynamic_sampling_rounds=0"),
     *("steps=60", "checkpoint_interval=5"),
     *("evaluation.tasks=104", "evaluation.samples=2", "evaluation.temperature=0.8"),

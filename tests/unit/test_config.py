@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 from agnostics.evaluate.settings import EvaluationSettings
+from agnostics.inference import provider
 from agnostics.store.database import default_url, display_url, parse_url, store_argument, without_password
-from agnostics.train.config import RunConfig, load_config, to_toml
+from agnostics.train.config import RolloutConfig, RunConfig, load_config, to_toml
 from agnostics.types.errors import UsageError
+from agnostics.util.settings import load_settings
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.toml"))
 
@@ -121,3 +123,12 @@ def test_what_a_run_names_is_no_path_whatever_lies_in_the_current_folder(
         language, model, dataset = given
         settings = EvaluationSettings(language=language, model=model, dataset=dataset).resolved()
         assert (settings.language, settings.model, settings.dataset) == resolved
+
+
+@pytest.mark.parametrize(("installed", "engine"), [(object(), "vllm"), (None, "transformers")])
+def test_vllm_is_the_default_engine_only_where_it_is_installed(
+    installed: object, engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(provider, "find_spec", lambda _: installed)
+    assert RolloutConfig().engine == engine
+    assert load_settings(EvaluationSettings, None, [], {}).engine == engine

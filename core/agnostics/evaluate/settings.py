@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal, Self
 
+from pydantic import Field
+
+from agnostics.inference.provider import default_engine
 from agnostics.rollout.prompts import ChatSettings
 from agnostics.types.language import Language
 from agnostics.types.task import Frozen
@@ -53,8 +56,8 @@ class EvaluationSettings(Frozen):
     """Verify the completions in this file of JSON lines, and sample none."""
     seed: int = 0
     """Decides which tasks are drawn and every token that is sampled on this machine."""
-    engine: str = "vllm"
-    """The inference engine on this machine."""
+    engine: str = Field(default_factory=default_engine)
+    """The inference engine on this machine; vllm by default where it is installed, else transformers."""
     dtype: Literal["float32", "bfloat16"] = "float32"
     """The type of the weights."""
     max_completion_tokens: PositiveInt = 1024

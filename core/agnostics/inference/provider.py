@@ -61,6 +61,11 @@ class TransformersProvider(EngineProvider):
 BUILTIN_PROVIDERS: tuple[EngineProvider, ...] = (VllmProvider(), TransformersProvider())
 
 
+def default_engine() -> str:
+    """The built-in engine that is used unless another is named: vLLM where it is installed, else transformers."""
+    return "vllm" if find_spec("vllm") else "transformers"
+
+
 def open_engine(
     name: str,
     settings: EngineSettings,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from agnostics.algorithms.scoring import LossNormalization
+from agnostics.inference.provider import default_engine
 from agnostics.rollout.prompts import ChatSettings
 from agnostics.types.task import Frozen
 from agnostics.util.paths import data_folder
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
 class RolloutConfig(Frozen):
     """Settings of sampling completions from the policy."""
 
-    engine: str = "vllm"
-    """The inference engine: vllm (in the trainer's process), transformers, or one of a plugin."""
+    engine: str = Field(default_factory=default_engine)
+    """The inference engine: vllm (in the trainer's process), transformers, or one of a plugin; vllm by default where it
+    is installed, else transformers."""
     separate_process: bool = False
     """Run vLLM in a process of its own, on a GPU of its own if there are twice as many as ranks."""
     prompts_per_step: PositiveInt = 4
