@@ -68,6 +68,10 @@ class EvaluationSettings(Frozen):
     """Completions sampled at the same time."""
     kv_cache_gib: PositiveInt = 1
     """Memory for vLLM's keys and values, in GiB."""
+    cuda_graphs: bool = True
+    """On a GPU, replay vLLM's decoding steps as CUDA graphs: faster, with more memory and a slower start."""
+    chunked_prefill: bool = True
+    """On a GPU, prefill long prompts in chunks, beside the decoding of other sequences."""
     sandbox: str = "auto"
     """The sandbox: auto, docker, bubblewrap, process, ray://…, or one of a plugin."""
     store: str | None = None

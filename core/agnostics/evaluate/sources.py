@@ -125,6 +125,8 @@ def _open_engine_source(
         max_num_seqs=settings.max_num_seqs,
         dtype=settings.dtype,
         kv_cache_gib=settings.kv_cache_gib,
+        cuda_graphs=settings.cuda_graphs,
+        chunked_prefill=settings.chunked_prefill,
         detokenize=True,
     )
     say(f"loading {folder} into {settings.engine}")

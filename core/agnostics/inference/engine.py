@@ -27,6 +27,10 @@ class EngineSettings:
     dtype: Literal["float32", "bfloat16"] = "float32"
     kv_cache_gib: int = 1
     """Memory for vLLM's keys and values, in GiB."""
+    cuda_graphs: bool = True
+    """On a GPU, replay vLLM's decoding steps as CUDA graphs."""
+    chunked_prefill: bool = True
+    """On a GPU, let vLLM prefill long prompts in chunks, beside the decoding of other sequences."""
     detokenize: bool = False
     """Decode what is sampled, with the tokenizer in the folder: needed for `SamplingParams.stop`."""
 

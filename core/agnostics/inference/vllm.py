@@ -131,6 +131,16 @@ def configure() -> None:
     warnings.filterwarnings("ignore", category=FutureWarning, module=r"vllm\.")
 
 
+def device_options(settings: EngineSettings, *, on_gpu: bool) -> dict[str, Any]:
+    """The options of vLLM that depend on the device.
+
+    A request that is prefilled in chunks rewinds its seeded generator, and a CPU generator cannot be rewound.
+    """
+    if not on_gpu:
+        return {"enforce_eager": True, "enable_chunked_prefill": False, "block_size": _CPU_BLOCK}
+    return {"enforce_eager": not settings.cuda_graphs, "enable_chunked_prefill": settings.chunked_prefill}
+
+
 def _start(settings: EngineSettings, transfer: TransferBackend | None) -> Any:
     """vLLM with the model loaded."""
     import torch
@@ -151,12 +161,9 @@ def _start(settings: EngineSettings, transfer: TransferBackend | None) -> Any:
         max_num_seqs=settings.max_num_seqs,
         kv_cache_memory_bytes=settings.kv_cache_gib << 30,
         max_num_batched_tokens=max(settings.max_length, _PREFILL_TOKENS),
-        block_size=None if torch.cuda.is_available() else _CPU_BLOCK,
-        # A request that is prefilled in chunks rewinds its seeded generator; a CPU generator cannot be rewound.
-        enable_chunked_prefill=False,
+        **device_options(settings, on_gpu=torch.cuda.is_available()),
         logprobs_mode="processed_logprobs",
         worker_extension_cls="agnostics.inference.weight_transfer.vllm_worker.PolicyWorker",
-        enforce_eager=True,
         skip_tokenizer_init=not settings.detokenize,
         disable_log_stats=True,
         use_tqdm_on_load=False,

@@ -42,6 +42,10 @@ class RolloutConfig(Frozen):
     """Completions sampled at the same time."""
     kv_cache_gib: PositiveInt = 1
     """Memory for vLLM's keys and values, in GiB."""
+    cuda_graphs: bool = True
+    """On a GPU, replay vLLM's decoding steps as CUDA graphs: faster, with more memory and a slower start."""
+    chunked_prefill: bool = True
+    """On a GPU, prefill long prompts in chunks, beside the decoding of other sequences."""
     dynamic_sampling_rounds: NonNegativeInt | None = None
     """Maximum number of times that new prompts are sampled to replace groups with equal rewards; the algorithm's own by
     default."""
