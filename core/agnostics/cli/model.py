@@ -11,15 +11,25 @@ import click
 
 from agnostics.cli.libraries import configure_libraries, training_packages
 from agnostics.cli.output import console, json_option, print_json, print_table, reserve_stdout
+from agnostics.cli.results.reading import reading, store_option
 from agnostics.types.errors import UsageError
 
 if TYPE_CHECKING:
     from agnostics.models.cache import CachedModel
 
 
+_checkpoint_option = click.option(
+    "--checkpoint",
+    type=click.Choice(["last", "best"]),
+    default="last",
+    show_default=True,
+    help="Of those that the run keeps; best is on validation tasks.",
+)
+
+
 @click.group()
 def command() -> None:
-    """List, convert, check and remove cached models; train the starter model."""
+    """List, convert, check and remove cached models; train the starter model; upload what a run has trained."""
 
 
 @command.command("list")
@@ -107,6 +117,62 @@ def remove(model: str, as_json: bool) -> None:
         print_json({"removed": model, "bytes": cached.size})
     else:
         click.echo(f"removed {model}, {cached.size / 1e6:,.0f} MB")
+
+
+@command.command()
+@click.argument("run")
+@_checkpoint_option
+@store_option
+def card(run: str, checkpoint: str, store: str | None) -> None:
+    """Print the model card of RUN: what was trained, how, and what was measured. RUN is an id, or `last`."""
+    _, text = _checkpoint_and_card(run, checkpoint, store, title=None)
+    click.echo(text, nl=False)
+
+
+@command.command()
+@click.argument("run")
+@click.argument("repository")
+@_checkpoint_option
+@click.option("--private", is_flag=True, help="Make a new repository private.")
+@store_option
+@json_option
+def push(run: str, repository: str, checkpoint: str, private: bool, store: str | None, as_json: bool) -> None:
+    """Upload a checkpoint of RUN to REPOSITORY on the hub, OWNER/NAME, with the model card of `agn model card`.
+
+    The state of the optimizer stays here.
+    """
+    configure_libraries()
+    with training_packages():
+        from agnostics.models.hub import upload
+
+    folder, text = _checkpoint_and_card(run, checkpoint, store, repository.rpartition("/")[2])
+    console.print(f"uploading {folder} to {repository}", markup=False)
+    address = upload(folder, repository, text, private=private)
+    if as_json:
+        print_json({"model": address, "checkpoint": str(folder)})
+    else:
+        click.echo(address)
+
+
+def _checkpoint_and_card(run: str, checkpoint: str, store: str | None, title: str | None) -> tuple[Path, str]:
+    """The folder of a checkpoint of `run`, and its card. Raises UsageError if the run has none."""
+    from agnostics.cli.model_card import model_card
+    from agnostics.cli.report import report_of
+    from agnostics.store.queries.runs import run_config
+    from agnostics.train.config import RunConfig, output_folder
+
+    with reading(store) as connection:
+        report = report_of(connection, run)
+        if report.run.kind != "train":
+            raise UsageError(f"{report.run.run} is no training run: it has no model")
+        settings, language = run_config(connection, report.run.run)
+    config = RunConfig.model_validate(settings)
+    home = output_folder(config) / report.run.run
+    found = sorted(home.glob("checkpoints/step-*")) if checkpoint == "last" else [(home / "checkpoints/best").resolve()]
+    if not found or not found[-1].is_dir():
+        raise UsageError(f"{home}: it has no {checkpoint} checkpoint")
+    step = int(found[-1].name.rpartition("-")[2])
+    return found[-1], model_card(report, config, language, title or report.run.run, step)
 
 
 def _made_of(model: CachedModel) -> str:

@@ -1,4 +1,4 @@
-"""Models on the Hugging Face hub: download, cache look-up, and metadata."""
+"""Models on the Hugging Face hub: download, cache look-up, metadata, and upload."""
 
 from __future__ import annotations
 
@@ -60,6 +60,24 @@ def cached(name: str) -> Path | None:
     if file:
         return folder / file if (folder / file).is_file() else None
     return folder if any(folder.glob("*.safetensors")) or any(folder.glob("*.gguf")) else None
+
+
+def upload(folder: Path, name: str, card: str, *, private: bool) -> str:
+    """Upload the model in `folder` to the repository `name`, with `card` as its README.md; returns its address.
+
+    The repository is made if it is not there. Everything is one commit. Raises UsageError if the hub refuses it.
+    """
+    from huggingface_hub import CommitOperationAdd, HfApi, constants
+
+    files = [path for path in sorted(folder.iterdir()) if path.is_file() and path.name != "README.md"]
+    operations = [CommitOperationAdd("README.md", card.encode()), *(CommitOperationAdd(p.name, p) for p in files)]
+    try:
+        api = HfApi()
+        api.create_repo(name, private=private, exist_ok=True)
+        api.create_commit(name, operations, commit_message="Upload the model")
+    except Exception as error:  # the hub's errors, and those of the HTTP client that its package uses
+        raise UsageError(f"{name}: the upload failed: {first_line(error)}; log in with: hf auth login") from error
+    return f"{constants.ENDPOINT}/{name}"
 
 
 def _split(name: str) -> tuple[str, str | None]:

@@ -13,6 +13,7 @@ from sqlalchemy import Connection, bindparam, func, select, text
 from agnostics.store import schema
 from agnostics.store.filters import ALL_RUNS, RunFilter
 from agnostics.types.errors import UsageError, unknown_name_error
+from agnostics.types.language import Language
 from agnostics.types.verification import Verdict
 from agnostics.util.statistics import bootstrap_interval
 
@@ -110,6 +111,14 @@ _BY_FAMILY = text(
     )
 )
 EVALUATIONS = ("eval_before", "eval_after", "eval")
+
+
+def run_config(connection: Connection, run: str) -> tuple[dict[str, Any], Language]:
+    """The configuration of `run` and its language, as they were stored."""
+    language = schema.language.c
+    query = select(schema.run.c.config, language.name, language.definition).join_from(schema.run, schema.language)
+    config, name, definition = connection.execute(query.where(schema.run.c.id == run)).one()
+    return config, Language.model_validate({"name": name, **definition})
 
 
 def find_run(connection: Connection, name: str) -> str:
