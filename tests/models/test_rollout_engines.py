@@ -117,18 +117,18 @@ def _check_each_version(finished: dict[int, Completion], old: Any, new: Any) -> 
             assert _largest_mismatch(model, [REQUESTS[index]], [completion], places) < 1e-4
 
 
-def test_vllm_in_a_process_of_its_own_takes_new_weights_in_flight_and_its_end_is_one_line(
-    tiny_model: Callable[..., Path],
+@pytest.mark.parametrize(("workers", "tokens"), [(1, 200), (2, 30)])
+def test_vllm_in_processes_of_its_own_takes_new_weights_in_flight_and_its_end_is_one_line(
+    workers: int, tokens: int, tiny_model: Callable[..., Path]
 ) -> None:
-    folder, long = tiny_model(tied=True), replace(PARAMS, max_completion_tokens=200)
+    folder, long = tiny_model(tied=True), replace(PARAMS, max_completion_tokens=tokens)
     old: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
     new: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
     _disturb(old)
     _disturb(new)
     _disturb(new)
-    with open_engine(
-        "vllm", EngineSettings(folder, STOP, max_length=256, max_num_seqs=8), separate_process=True
-    ) as engine:
+    settings = EngineSettings(folder, STOP, max_length=256, max_num_seqs=8, tensor_parallel_size=workers)
+    with open_engine("vllm", settings, separate_process=True) as engine:
         engine.load_weights(((name, weight.detach()) for name, weight in old.named_parameters()), version=0)
         for index, request in enumerate(REQUESTS):
             engine.add_request(index, request, long)

@@ -68,6 +68,8 @@ class EvaluationSettings(Frozen):
     """Completions sampled at the same time."""
     kv_cache_gib: PositiveInt = 1
     """Memory for vLLM's keys and values, in GiB."""
+    tensor_parallel_size: PositiveInt = 1
+    """GPUs among which vLLM divides the model (processes, on a CPU)."""
     cuda_graphs: bool = True
     """On a GPU, replay vLLM's decoding steps as CUDA graphs: faster, with more memory and a slower start."""
     chunked_prefill: bool = True

@@ -125,6 +125,7 @@ def _open_engine_source(
         max_num_seqs=settings.max_num_seqs,
         dtype=settings.dtype,
         kv_cache_gib=settings.kv_cache_gib,
+        tensor_parallel_size=settings.tensor_parallel_size,
         cuda_graphs=settings.cuda_graphs,
         chunked_prefill=settings.chunked_prefill,
         detokenize=True,

@@ -27,6 +27,8 @@ class EngineSettings:
     dtype: Literal["float32", "bfloat16"] = "float32"
     kv_cache_gib: int = 1
     """Memory for vLLM's keys and values, in GiB."""
+    tensor_parallel_size: int = 1
+    """Devices among which vLLM divides the model: GPUs, or processes on a CPU."""
     cuda_graphs: bool = True
     """On a GPU, replay vLLM's decoding steps as CUDA graphs."""
     chunked_prefill: bool = True

@@ -163,30 +163,34 @@ def _start(settings: EngineSettings, transfer: TransferBackend | None) -> Any:
         max_num_batched_tokens=max(settings.max_length, _PREFILL_TOKENS),
         **device_options(settings, on_gpu=torch.cuda.is_available()),
         logprobs_mode="processed_logprobs",
-        worker_extension_cls="agnostics.inference.weight_transfer.vllm_worker.PolicyWorker",
+        worker_extension_cls=_worker_extension(transfer),
         skip_tokenizer_init=not settings.detokenize,
         disable_log_stats=True,
         use_tqdm_on_load=False,
-        distributed_executor_backend=_executor(),
-        weight_transfer_config=_transfer_config(transfer),
+        tensor_parallel_size=settings.tensor_parallel_size,
+        distributed_executor_backend=_executor(settings),
+        weight_transfer_config={"backend": transfer} if transfer else None,
     )
     # On a CPU, vLLM replaces it with a warning, because it binds threads to cores; here they are not bound.
     torch.set_num_threads = set_num_threads
     return llm
 
 
-def _transfer_config(transfer: TransferBackend | None) -> dict[str, str] | None:
-    if transfer == "gloo":
-        from agnostics.inference.weight_transfer import gloo  # noqa: F401  (registers the backend)
-    return {"backend": transfer} if transfer else None
+def _worker_extension(transfer: TransferBackend | None) -> str:
+    """The class that is mixed into vLLM's worker. Every worker imports its module: gloo's registers the backend."""
+    module = "gloo" if transfer == "gloo" else "vllm_worker"
+    return f"agnostics.inference.weight_transfer.{module}.PolicyWorker"
 
 
-def _executor() -> str | None:
-    """vLLM's executor for a model of its own in each of several ranks, on this rank's device; None for one process.
+def _executor(settings: EngineSettings) -> str | None:
+    """vLLM's executor: processes that share a model, or one for a model of its own in each of several ranks, on this
+    rank's device; None for one process.
 
-    The process group must exist before vLLM starts: vLLM then makes groups of one rank in it.
+    The process group of ranks must exist before vLLM starts: vLLM then makes groups of one rank in it.
     """
     import torch.distributed
 
+    if settings.tensor_parallel_size > 1:
+        return "mp"
     several = torch.distributed.is_initialized() and torch.distributed.get_world_size() > 1
     return "external_launcher" if several else None

@@ -28,6 +28,8 @@ class RolloutConfig(Frozen):
     is installed, else transformers."""
     separate_process: bool = False
     """Run vLLM in a process of its own, on a GPU of its own if there are twice as many as ranks."""
+    tensor_parallel_size: PositiveInt = 1
+    """GPUs among which vLLM divides the model (processes, on a CPU); more than one needs `separate_process`."""
     prompts_per_step: PositiveInt = 4
     """Prompts in a step."""
     group_size: Annotated[int, Field(ge=2)] = 32
@@ -58,6 +60,8 @@ class RolloutConfig(Frozen):
     def _only_vllm_has_a_separate_process(self) -> Self:
         if self.separate_process and self.engine != "vllm":
             raise ValueError('separate_process = true needs engine = "vllm"')
+        if self.tensor_parallel_size > 1 and not self.separate_process:
+            raise ValueError("tensor_parallel_size > 1 needs separate_process = true")
         return self
 
 

@@ -73,7 +73,7 @@ def estimate_memory(
         update=width * share + (_FLOAT * share if width < _FLOAT else 0),
         sync=model if stage == 3 else merged,
         reference=model if reference else 0,
-        engine_weights=model,
+        engine_weights=model // config.rollout.tensor_parallel_size,
         kv_cache=_kv_cache(shape, config, longest),
     )
 

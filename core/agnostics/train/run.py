@@ -155,6 +155,7 @@ def _engine_settings(config: RunConfig, inputs: RunInputs) -> EngineSettings:
         max_num_seqs=config.rollout.max_num_seqs,
         dtype=config.train.dtype,
         kv_cache_gib=config.rollout.kv_cache_gib,
+        tensor_parallel_size=config.rollout.tensor_parallel_size,
         cuda_graphs=config.rollout.cuda_graphs,
         chunked_prefill=config.rollout.chunked_prefill,
     )

@@ -23,7 +23,7 @@ from agnostics.inference.remote.messages import (
 )
 from agnostics.inference.vllm import configure
 from agnostics.inference.weight_transfer.checkpoint_names import CheckpointNames
-from agnostics.types.errors import AgnosticsError
+from agnostics.types.errors import AgnosticsError, UsageError
 from agnostics.util.child_process import ChildProcess
 
 if TYPE_CHECKING:
@@ -46,11 +46,11 @@ class RemoteEngine:
 
     def __init__(self, settings: EngineSettings) -> None:
         self.version = 0
-        self._folder = settings.folder
+        self._folder, self._workers = settings.folder, settings.tensor_parallel_size
         self._unfinished: set[int] = set()
         self._finished: list[tuple[int, Completion]] = []
         self._last_message_s = time.monotonic()
-        self._transfer, environment = _placement()
+        self._transfer, environment = _placement(settings.tensor_parallel_size)
         self._sender: WeightSender | None = None
         self._process = ChildProcess(_SERVER, "the engine's process", {**_without_launcher(), **environment})
         self._connection = self._process.connection
@@ -94,7 +94,7 @@ class RemoteEngine:
             configure()
             from agnostics.inference.weight_transfer.sender import WeightSender
 
-            self._sender = WeightSender(self._transfer, self._call_worker)
+            self._sender = WeightSender(self._transfer, self._workers, self._call_worker)
         self._sender.send(list(self._checkpoint_names.convert(weights)))
         self._call(ResumeSampling(version))
         self.version = version
@@ -159,10 +159,11 @@ def _without_launcher() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name not in _LAUNCHER_VARIABLES}
 
 
-def _placement() -> tuple[TransferBackend, Mapping[str, str]]:
-    """The transport of weights, and the environment that shows the engine its GPU.
+def _placement(size: int) -> tuple[TransferBackend, Mapping[str, str]]:
+    """The transport of weights, and the environment that shows the engine its GPUs.
 
-    With twice as many GPUs as ranks on this machine the engines have the second half; else each is on its rank's.
+    Where there are `size` GPUs for each rank on this machine besides its own, the engines have those after the ranks';
+    else an engine of one GPU shares its rank's. Raises UsageError for a larger one.
     """
     import torch
 
@@ -172,5 +173,11 @@ def _placement() -> tuple[TransferBackend, Mapping[str, str]]:
     count = torch.cuda.device_count()
     visible = os.environ.get("CUDA_VISIBLE_DEVICES", "")
     devices = visible.split(",") if visible else [str(number) for number in range(count)]
-    own = rank + ranks if count >= 2 * ranks else rank
-    return ("ipc" if own == rank else "nccl"), {"CUDA_VISIBLE_DEVICES": devices[own]}
+    if count >= ranks * (1 + size):
+        own = devices[ranks + rank * size : ranks + (rank + 1) * size]
+        return "nccl", {"CUDA_VISIBLE_DEVICES": ",".join(own)}
+    if size > 1:
+        raise UsageError(
+            f"rollout.tensor_parallel_size = {size} needs {ranks * (1 + size)} GPUs for {ranks} ranks, not {count}"
+        )
+    return "ipc", {"CUDA_VISIBLE_DEVICES": devices[rank]}

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 
 import torch
 from torch import distributed
+from vllm.distributed import get_tensor_model_parallel_rank
 from vllm.distributed.weight_transfer.base import (
     TrainerInitInfo,
     TrainerWeightTransferEngine,
@@ -23,24 +24,28 @@ from vllm.distributed.weight_transfer.base import (
 from vllm.distributed.weight_transfer.factory import WeightTransferEngineFactory, WeightTransferTrainerFactory
 from vllm.model_executor.model_loader.reload import finalize_layerwise_reload, initialize_layerwise_reload
 
-from agnostics.inference.weight_transfer.vllm_worker import forget_expert_kernels, refresh_head
+from agnostics.inference.weight_transfer.vllm_worker import PolicyWorker, forget_expert_kernels, refresh_head
 
+__all__ = ["GlooTrainerInitInfo", "GlooWeightTransferEngine", "PolicyWorker"]
 TIMEOUT = timedelta(minutes=5)
-_TRAINER, _WORKER, _BOTH = 0, 1, 2
+_TRAINER = 0
+"""The trainer's rank; those of the engine's workers follow."""
 
 
 @dataclass
 class GlooTrainerInitInfo(TrainerInitInfo):
-    """The trainer's settings: none."""
+    """The trainer's settings: the number of the engine's workers."""
 
     backend: ClassVar[str] = "gloo"
+    workers: int = 1
 
 
 @dataclass
 class GlooInitInfo(WeightTransferInitInfo):
-    """The rendezvous of the two processes: a file that both of them see."""
+    """The rendezvous of `world_size` processes: a file that all of them see."""
 
     rendezvous_file: str
+    world_size: int
 
 
 @dataclass
@@ -61,7 +66,8 @@ class GlooWeightTransferEngine(WeightTransferEngine[GlooInitInfo, GlooUpdateInfo
 
     def init_transfer_engine(self, init_info: GlooInitInfo) -> None:
         """Connect to the trainer."""
-        self._group = _connect(init_info.rendezvous_file, _WORKER)
+        rank = _TRAINER + 1 + get_tensor_model_parallel_rank()
+        self._group = _connect(init_info.rendezvous_file, rank, init_info.world_size)
 
     def start_weight_update(self) -> None:
         """Expect weights in the format of a checkpoint."""
@@ -105,9 +111,9 @@ class GlooTrainerWeightTransferEngine(TrainerWeightTransferEngine[GlooTrainerIni
             raise ValueError("weights are sent from a WeightSource")
         trainer = cls(client=client, source=source, is_sender=init_info.is_sender)
         with tempfile.TemporaryDirectory(prefix="agn-weights-") as folder, ThreadPoolExecutor(1) as thread:
-            file = str(Path(folder) / "rendezvous")
-            connected = thread.submit(client.init_weight_transfer_engine, asdict(GlooInitInfo(file)))
-            trainer._group = _connect(file, _TRAINER)
+            info = GlooInitInfo(str(Path(folder) / "rendezvous"), init_info.workers + 1)
+            connected = thread.submit(client.init_weight_transfer_engine, asdict(info))
+            trainer._group = _connect(info.rendezvous_file, _TRAINER, info.world_size)
             connected.result()
         return trainer
 
@@ -131,9 +137,9 @@ class GlooTrainerWeightTransferEngine(TrainerWeightTransferEngine[GlooTrainerIni
         self.client.finish_weight_update()
 
 
-def _connect(file: str, rank: int) -> Any:
-    store = distributed.FileStore(file, _BOTH)  # type: ignore[attr-defined]
-    return distributed.ProcessGroupGloo(store, rank, _BOTH, timeout=TIMEOUT)
+def _connect(file: str, rank: int, size: int) -> Any:
+    store = distributed.FileStore(file, size)  # type: ignore[attr-defined]
+    return distributed.ProcessGroupGloo(store, rank, size, timeout=TIMEOUT)
 
 
 WeightTransferEngineFactory.register_engine("gloo", GlooWeightTransferEngine)

@@ -19,10 +19,10 @@ WorkerMethod = Callable[[str, dict[str, Any]], None]
 
 
 class WeightSender:
-    """Sends all weights to one engine, through its worker's methods; it connects when it first sends."""
+    """Sends all weights to one engine, through the methods of its `workers`; it connects when it first sends."""
 
-    def __init__(self, transfer: TransferBackend, call: WorkerMethod) -> None:
-        self._transfer = transfer
+    def __init__(self, transfer: TransferBackend, workers: int, call: WorkerMethod) -> None:
+        self._transfer, self._workers = transfer, workers
         self._client = _Client(call)
         self._source = _LatestWeights()
         self._trainer: Any = None
@@ -32,7 +32,7 @@ class WeightSender:
         self._source.weights = weights
         if self._trainer is None:
             self._trainer = WeightTransferTrainerFactory.trainer_init(
-                _init_info(self._transfer), client=self._client, source=self._source
+                _init_info(self._transfer, self._workers), client=self._client, source=self._source
             )
         self._trainer.send_weights()
         self._source.weights = ()
@@ -69,19 +69,19 @@ class _Client:
         self._call("finish_weight_update", {})
 
 
-def _init_info(transfer: TransferBackend) -> TrainerInitInfo:
-    """The settings of the trainer's side. Each engine has one trainer: a world of two processes."""
+def _init_info(transfer: TransferBackend, workers: int) -> TrainerInitInfo:
+    """The settings of the trainer's side. Each engine has one trainer."""
     if transfer == "gloo":
         from agnostics.inference.weight_transfer.gloo import GlooTrainerInitInfo
 
-        return GlooTrainerInitInfo(rank=0)
+        return GlooTrainerInitInfo(rank=0, workers=workers)
     if transfer == "ipc":
         from vllm.distributed.weight_transfer.ipc_engine import IPCTrainerInitInfo
 
         return IPCTrainerInitInfo(rank=0, packed=True)
     from vllm.distributed.weight_transfer.nccl_engine import NCCLTrainerInitInfo
 
-    return NCCLTrainerInitInfo(rank=0, master_address="127.0.0.1", master_port=_free_port(), world_size=2)
+    return NCCLTrainerInitInfo(rank=0, master_address="127.0.0.1", master_port=_free_port(), world_size=workers + 1)
 
 
 def _free_port() -> int:
