@@ -24,13 +24,14 @@ LANGUAGES = ("lua", "r", "julia", "ocaml", "fortran")
 SEEDS = (0, 1, 2)
 TRAINING = (
     *("train.lora_rank=16", "train.dtype=bfloat16", "train.learning_rate=2e-4", "train.warmup_epochs=0.0"),
-    *("train.normalize_by_std=false", "rollout.prompts_per_step=6", "rollout.group_size=8"),
+    *("train.normalize_by_std=false", "rollout.prompts_per_step=8", "rollout.group_size=8"),
     *("rollout.max_completion_tokens=160", "rollout.temperature=0.8", "rollout.dynamic_sampling_rounds=0"),
-    *("steps=60", "checkpoint_interval=5"),
+    *("steps=50", "checkpoint_interval=5"),
     *("evaluation.tasks=104", "evaluation.samples=2", "evaluation.temperature=0.8"),
 )
-REWARD = "steps"
-"""In 84 groups of the untrained model in Lua 14 had accepted and rejected programs, 68 programs of several verdicts."""
+REWARD = "tests_passed"
+"""With `accepted` 5 groups of 6 of the untrained model in Lua had no signal. With `steps` it learnt not to fail with an
+error, and no more: after 34 steps these were 0.10 of its programs instead of 0.46, and accepted ones hardly more."""
 FINE_TUNING = ("train.lora_rank=16", "train.dtype=bfloat16", "train.learning_rate=1e-4")
 EVALUATION = (
     *("tasks=104", "samples=2", "temperature=0.8", "max_completion_tokens=160", "dtype=bfloat16"),

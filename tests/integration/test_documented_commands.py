@@ -106,6 +106,9 @@ ELSEWHERE: dict[str, tuple[tuple[str, str], ...]] = {
             "--ranks --sandbox",
         ),
     ),
+    "model card": (
+        ("tests/models/test_model_push.py::test_the_card_says_what_was_trained_and_nothing_of_this_machine", ""),
+    ),
     "model check": (
         ("tests/models/test_gguf.py::test_a_real_model_is_converted_once_with_a_progress_bar_and_speaks", "--sha256"),
     ),
@@ -114,6 +117,12 @@ ELSEWHERE: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "model list": (
         ("tests/models/test_gguf.py::test_a_real_model_is_converted_once_with_a_progress_bar_and_speaks", ""),
+    ),
+    "model push": (
+        (
+            "tests/models/test_model_push.py::test_a_checkpoint_is_uploaded_in_one_commit_with_its_card_and_without_the_optimizer",
+            "--private --checkpoint",
+        ),
     ),
     "model remove": (("tests/models/test_gguf.py::test_a_model_is_removed_and_a_modified_one_is_noticed", ""),),
     "results serve": (

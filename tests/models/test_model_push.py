@@ -143,7 +143,7 @@ def _push(run: str, address: str, folder: Path, *options: str) -> subprocess.Com
 def test_a_checkpoint_is_uploaded_in_one_commit_with_its_card_and_without_the_optimizer(
     agn: Agn, run: str, uploads: Uploads, tmp_path: Path
 ) -> None:
-    answer = _push(run, uploads.address, tmp_path, "--private")
+    answer = _push(run, uploads.address, tmp_path, "--private", "--checkpoint", "last")
     assert answer.returncode == 0, answer.stderr
     assert answer.stdout.strip() == f"{uploads.address}/{REPOSITORY}"
     assert uploads.commits == 1
