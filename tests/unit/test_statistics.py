@@ -7,7 +7,7 @@ import random
 from statistics import fmean
 
 import pytest
-from agnostics.util.statistics import bootstrap_interval, pass_at_k, sign_flip_p_value, wilson_interval
+from agnostics.util.statistics import bootstrap_interval, pass_at_k, rate_interval, sign_flip_p_value, wilson_interval
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -124,3 +124,16 @@ def test_the_sign_flip_test_of_many_tasks_is_near_the_normal_one() -> None:
 def test_a_test_without_tasks_is_an_error() -> None:
     with pytest.raises(ValueError, match="at least one task"):
         sign_flip_p_value([])
+
+
+def test_the_interval_of_a_rate_is_never_a_point() -> None:
+    assert rate_interval([0.0] * 6) == wilson_interval(0, 6)
+    assert rate_interval([1.0, 0.0, 1.0]) == wilson_interval(2, 3)
+    families = ["a", "a", "b", "b", "c", "c"]
+    assert rate_interval([1.0] * 6, families) == wilson_interval(3, 3)  # of three families, not of six tasks
+    rates = [0.0, 0.5, 0.0, 0.0, 0.25, 1.0]
+    assert rate_interval(rates, families, seed=3) == bootstrap_interval(rates, families, seed=3)
+    mixed = [1.0, 1.0, 0.0, 0.0, 1.0, 1.0]
+    assert rate_interval(mixed, families) == bootstrap_interval(mixed, families)
+    with pytest.raises(ValueError, match="at least one task"):
+        rate_interval([])

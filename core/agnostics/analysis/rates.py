@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from agnostics.util.statistics import bootstrap_interval
+from agnostics.util.statistics import rate_interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +20,8 @@ class RateEstimate:
 
 
 def mean_rate(rates: Sequence[float], families: Sequence[str | None], seed: int) -> RateEstimate:
-    """The mean of `rates` (one per task, of these `families`), with its bootstrap interval by family.
+    """The mean of `rates` (one per task, of these `families`), with its interval by family.
 
     Raises ValueError if there is none.
     """
-    return RateEstimate(fmean(rates), *bootstrap_interval(rates, families, seed=seed), len(rates))
+    return RateEstimate(fmean(rates), *rate_interval(rates, families, seed=seed), len(rates))

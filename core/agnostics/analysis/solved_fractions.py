@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from agnostics.store.queries.tasks import SampleCounts
-from agnostics.util.statistics import bootstrap_interval, pass_at_k
+from agnostics.util.statistics import pass_at_k, rate_interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ def solved_fractions(tasks: Sequence[SampleCounts], *, seed: int = 0) -> list[So
 def _solved_fraction(attempts: int, tasks: Sequence[SampleCounts], seed: int) -> SolvedFraction:
     able = [task for task in tasks if task.programs >= attempts]
     rates = [pass_at_k(task.programs, task.accepted, attempts) for task in able]
-    interval = bootstrap_interval(rates, [task.family for task in able], seed=seed)
+    interval = rate_interval(rates, [task.family for task in able], seed=seed)
     return SolvedFraction(attempts, len(rates), fmean(rates), *interval)
 
 

@@ -31,11 +31,9 @@ from agnostics.store.queries.runs import RunSummary, run_summary, verdicts
 from agnostics.store.queries.tasks import sample_counts
 from agnostics.types.errors import UsageError
 from agnostics.util.statistics import (
-    are_resampled_alone,
     bootstrap_interval,
     pass_at_k,
     sign_flip_p_value,
-    wilson_interval,
 )
 
 SHORT = 3
@@ -164,11 +162,8 @@ def _pass_at(outcomes: Iterable[TaskOutcome], k: int, seed: int) -> RateEstimate
     able = [task for task in outcomes if task.programs >= k]
     if not able:
         raise UsageError(f"pass@{k} needs {k} verified programs for a task, and no task has as many; lower --k")
-    families = [task.family for task in able]
-    if are_resampled_alone(families) and all(task.programs == 1 for task in able):  # with no rate to resample
-        accepted = sum(task.accepted for task in able)
-        return RateEstimate(accepted / len(able), *wilson_interval(accepted, len(able)), len(able))
-    return mean_rate([pass_at_k(task.programs, task.accepted, k) for task in able], families, seed)
+    rates = [pass_at_k(task.programs, task.accepted, k) for task in able]
+    return mean_rate(rates, [task.family for task in able], seed)
 
 
 def _grouped(named: Iterable[tuple[Iterable[str], TaskOutcome]]) -> dict[str, RateEstimate]:

@@ -7,7 +7,7 @@ from statistics import fmean
 
 from agnostics.types.rollout import RolloutGroup
 from agnostics.types.verification import Verdict
-from agnostics.util.statistics import PassRate, bootstrap_interval
+from agnostics.util.statistics import PassRate, rate_interval
 
 
 def pass_rate(groups: Sequence[RolloutGroup], seed: int) -> PassRate | None:
@@ -23,4 +23,4 @@ def pass_rate(groups: Sequence[RolloutGroup], seed: int) -> PassRate | None:
             families.append(group[0].task.family)
     if not rates:
         return None
-    return PassRate(fmean(rates), bootstrap_interval(rates, families, seed=seed), len(rates))
+    return PassRate(fmean(rates), rate_interval(rates, families, seed=seed), len(rates))

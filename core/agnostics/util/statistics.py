@@ -47,6 +47,21 @@ def bootstrap_interval(
     return quantile(means, tail), quantile(means, 1.0 - tail)
 
 
+def rate_interval(
+    rates: Sequence[float], families: Sequence[str | None] | None = None, *, seed: int = 0
+) -> tuple[float, float]:
+    """The 95 % interval of the mean of `rates`, one per task and each between 0 and 1.
+
+    It is the bootstrap's, by family. Where resampling says nothing it is Wilson's: tasks alone that pass or fail, and
+    families that all pass or all fail. Raises ValueError without tasks.
+    """
+    alone = not families or are_resampled_alone(families)
+    units = rates if alone else [fmean(values) for values in _by_family(rates, families or ())]
+    if units and set(units) <= {0.0, 1.0} and (alone or len(set(units)) == 1):
+        return wilson_interval(round(sum(units)), len(units))
+    return bootstrap_interval(rates, families, seed=seed)
+
+
 def are_resampled_alone(families: Sequence[str | None]) -> bool:
     """Whether tasks of these families are resampled one by one: no two of them share a family, or all do."""
     named = [family for family in families if family is not None]

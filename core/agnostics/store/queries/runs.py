@@ -15,7 +15,7 @@ from agnostics.store.filters import ALL_RUNS, RunFilter
 from agnostics.types.errors import UsageError, unknown_name_error
 from agnostics.types.language import Language
 from agnostics.types.verification import Verdict
-from agnostics.util.statistics import bootstrap_interval
+from agnostics.util.statistics import rate_interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ def scores(connection: Connection, run: str, seed: int) -> list[EvalScore]:
 
 def _eval_score(phase: str, tasks: Sequence[PassCount], seed: int) -> EvalScore:
     rates = [task.rate for task in tasks]
-    interval = bootstrap_interval(rates, [task.family for task in tasks], seed=seed)
+    interval = rate_interval(rates, [task.family for task in tasks], seed=seed)
     return EvalScore(phase, fmean(rates), interval, len(rates))
 
 
