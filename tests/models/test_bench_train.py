@@ -18,7 +18,7 @@ def test_our_trainer_is_measured_against_that_of_trl(
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(training_workload, "WARM_UP", 1)
     monkeypatch.setattr(train, "SIZES", {"cpu": training_workload.Size(2, 4, 32, 2, "float32")})
-    assert call(["bench", "train", "--repeats", "1", "--json"]) == 0
+    assert call(["bench", "train", "--repeats", "1", "--set", "train.lora_rank=4", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     trainers = ["ours", "ours_overlapped", "trl"]
     ratios = ["ours_over_trl", "overlapped_over_trl", "peak_memory_over_trl"]
@@ -32,4 +32,4 @@ def test_our_trainer_is_measured_against_that_of_trl(
         assert part["stages"]["ours_overlapped"]["at_once_s"] > 0
     assert set(report["fixed"]["tokens_mean"].values()) == {32}
     assert report["tokens_mean"]["trl"] < 32
-    assert (report["repeats"], report["steps"]) == (1, 2)
+    assert (report["repeats"], report["steps"], report["sets"]) == (1, 2, ["train.lora_rank=4"])
