@@ -129,8 +129,12 @@ def _adapters(train: TrainConfig) -> Any:
         return None
     from peft import LoraConfig
 
+    modules = train.lora_target_modules
     return LoraConfig(
-        r=train.lora_rank, lora_alpha=train.lora_alpha, target_modules=train.lora_target_modules, task_type="CAUSAL_LM"
+        r=train.lora_rank,
+        lora_alpha=train.lora_alpha,
+        target_modules=modules if isinstance(modules, str) else list(modules),
+        task_type="CAUSAL_LM",
     )
 
 
