@@ -30,8 +30,8 @@ TRAINING = (
     *("evaluation.tasks=104", "evaluation.samples=2", "evaluation.temperature=0.8"),
 )
 REWARD = "tests_passed"
-"""With `accepted` 5 groups of 6 of the untrained model in Lua had no signal. With `steps` it learnt not to fail with an
-error, and no more: after 34 steps these were 0.10 of its programs instead of 0.46, and accepted ones hardly more."""
+"""With `accepted` 70 of 84 groups of the untrained model in Lua had no signal, with this 27 of 64. With `steps`, 84 of
+204, it learnt sooner not to fail with an error than to solve tasks, by programs that read nothing."""
 FINE_TUNING = ("train.lora_rank=16", "train.dtype=bfloat16", "train.learning_rate=1e-4")
 EVALUATION = (
     *("tasks=104", "samples=2", "temperature=0.8", "max_completion_tokens=160", "dtype=bfloat16"),
