@@ -1,4 +1,4 @@
-"""Builds the sandbox's harness into the wheel: a static binary for the processor that the wheel is tagged with."""
+"""Builds the sandbox's harness into the wheel, with the library that holds interpreters, for the wheel's processor."""
 
 from __future__ import annotations
 
@@ -16,13 +16,18 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 ROOT = Path(__file__).parent
 SANDBOX = ROOT / "core" / "agnostics" / "sandbox"
 HARNESS = SANDBOX / "harness"
+PRELOAD = SANDBOX / "preload"
 PROCESSORS = ("x86_64", "aarch64")
 LINUXES = ("manylinux_2_17", "manylinux2014", "musllinux_1_1")
-FLAGS = ("-static", "-Os", "-s", "-std=gnu11", "-Wall", "-Wextra", "-Werror")
+FLAGS = ("-Os", "-s", "-std=gnu11", "-Wall", "-Wextra", "-Werror")
+STATIC = ("linux-musl", "-static")
+SHARED = ("linux-gnu.2.17", "-shared", "-fPIC", "-fvisibility=hidden", "-ldl")
+"""The targets and flags of the harness, which needs no C library, and of the library, which runs with any later one."""
 
 
 class HarnessBuildHook(BuildHookInterface[Any]):
-    """Compiles the harness into `sandbox/bin/harness-PROCESSOR`, unless that is as new as its sources.
+    """Compiles the harness into `sandbox/bin/harness-PROCESSOR` and the library into `sandbox/bin/hold-PROCESSOR.so`,
+    unless they are as new as their sources.
 
     A wheel has the harness of its platform; an editable installation has that of each processor.
     """
@@ -48,7 +53,10 @@ def wheel_processors() -> tuple[str, ...]:
 
 
 def wheel_tag() -> str:
-    """The tag of that wheel. A static binary needs no C library: it runs on any Linux of its processor."""
+    """The tag of that wheel. A static binary needs no C library: it runs on any Linux of its processor.
+
+    The shared library is no part of a process of ours; interpreters that are linked to another C library are not held.
+    """
     processors = wheel_processors()
     if len(processors) > 1:
         return "py3-none-" + re.sub(r"[-.]", "_", sysconfig.get_platform())
@@ -56,37 +64,48 @@ def wheel_tag() -> str:
 
 
 def build_harness(processors: tuple[str, ...] = PROCESSORS) -> list[Path]:
-    """The harness for each of these processors, compiled if its sources have changed."""
-    sources = sorted(HARNESS.glob("*.[ch]"))
-    return [build(sources, SANDBOX / "bin" / f"harness-{processor}", processor) for processor in processors]
+    """The harness and the library for each of these processors, compiled if their sources have changed."""
+    harness = sorted(HARNESS.glob("*.[ch]"))
+    library = [*sorted(PRELOAD.glob("*.c")), HARNESS / "fork_server.h"]
+    folder = SANDBOX / "bin"
+    return [
+        built
+        for processor in processors
+        for built in (
+            build(harness, folder / f"harness-{processor}", processor),
+            build(library, folder / f"hold-{processor}.so", processor, SHARED),
+        )
+    ]
 
 
-def build(sources: list[Path], binary: Path, processor: str) -> Path:
+def build(sources: list[Path], binary: Path, processor: str, target: tuple[str, ...] = STATIC) -> Path:
     """`binary` for `processor`, compiled from `sources` if they have changed."""
     stamp = ROOT / "build" / f"{binary.name}.sources"
-    key = _key(sources)
+    key = _key(sources, target)
     if binary.exists() and stamp.exists() and stamp.read_text(encoding="ascii") == key:
         return binary
     binary.parent.mkdir(exist_ok=True)
     stamp.parent.mkdir(exist_ok=True)
-    _compile(processor, [path for path in sources if path.suffix == ".c"], binary)
+    _compile(processor, [path for path in sources if path.suffix == ".c"], binary, target)
     stamp.write_text(key, encoding="ascii")
     return binary
 
 
-def _key(sources: list[Path]) -> str:
-    digest = hashlib.sha256(" ".join(FLAGS).encode())
+def _key(sources: list[Path], target: tuple[str, ...]) -> str:
+    digest = hashlib.sha256(" ".join((*FLAGS, *target)).encode())
     for path in sources:
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
 
 
-def _compile(processor: str, sources: list[Path], binary: Path) -> None:
+def _compile(processor: str, sources: list[Path], binary: Path, target: tuple[str, ...]) -> None:
     """Compile beside the old binary and replace it in one step: a running harness keeps its file."""
     fresh = binary.with_name(f"{binary.name}.{os.getpid()}")
-    compiler = [sys.executable, "-m", "ziglang", "cc", "-target", f"{processor}-linux-musl"]
+    compiler = [sys.executable, "-m", "ziglang", "cc", "-target", f"{processor}-{target[0]}"]
     includes = [f"-I{HARNESS}"]
-    subprocess.run([*compiler, *FLAGS, *includes, "-o", str(fresh), *map(str, sources)], check=True, timeout=900)
+    subprocess.run(
+        [*compiler, *FLAGS, *target[1:], *includes, "-o", str(fresh), *map(str, sources)], check=True, timeout=900
+    )
     fresh.chmod(0o755)
     fresh.replace(binary)
 

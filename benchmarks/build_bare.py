@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT))
 
 from hatch_build import HARNESS, PROCESSORS, build  # noqa: E402
 
-SOURCES = [PACKAGE / "bare.c", *(HARNESS / name for name in ("compare.c", "frames.c", "harness.h"))]
+SOURCES = [PACKAGE / "bare.c", *(HARNESS / name for name in ("compare.c", "die.c", "frames.c", "harness.h"))]
 
 
 class BareBuildHook(BuildHookInterface[Any]):

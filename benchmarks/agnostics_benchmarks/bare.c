@@ -26,11 +26,6 @@ static uint64_t now_us(void) {
     return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-static void die(const char *what) {
-    perror(what);
-    exit(3);
-}
-
 /* Start a command with its stdin, stdout and stderr. */
 static pid_t start(char **argv, int in, int out, int err) {
     posix_spawn_file_actions_t actions;

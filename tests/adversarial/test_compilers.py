@@ -26,6 +26,23 @@ int main() {
 }
 """
 
+DEEP = "sh -c 'gcc -w -o prog snippet.c && ./prog make'"
+NOTES_C = """
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+int main(int count, char **arguments) {
+    int written = 0;
+    for (int depth = 0; depth < 60; depth++) {
+        if (count > 1) mkdir("NAME", 0777);
+        if (chdir("NAME")) printf("no folder at %d ", depth);
+        if (count == 1) written += open("note", O_CREAT | O_WRONLY, 0600) >= 0;
+    }
+    printf("%d", written);
+}
+"""
+
 
 @pytest.mark.programs(
     "include_zero", "include_urandom", "include_itself", "grow_while_compiling", "endless_diagnostics", "huge_object"
@@ -53,3 +70,17 @@ def test_a_compiler_leaves_neither_a_daemon_nor_files(mode: str, languages: dict
     with Verifier(mode, 1, languages=languages) as verifier:
         result = verifier.verify(c, ALONE_C, Task(id="alone", tests=(Test(input="", output="0"),) * 2))
     assert result.accepted, [test.stdout for test in result.tests]
+
+
+@pytest.mark.parametrize("length", [1, 255])
+def test_folders_of_a_compiler_cannot_be_written_to_however_deep(
+    mode: str, languages: dict[str, Language], length: int
+) -> None:
+    name = "d" * length
+    c = languages["c"].model_copy(update={"compile": DEEP})
+    task = Task(id="deep", tests=(Test(input="", output="0"),) * 2)
+    with Verifier(mode, 1, languages=languages) as verifier:
+        deep = verifier.verify(c, NOTES_C.replace("NAME", name), task)
+        after = verifier.verify(languages["c"], ALONE_C, task)
+    assert deep.accepted, [test.stdout for test in deep.tests] or deep.error
+    assert (after.verdict, after.attempts) == ("accepted", 1)

@@ -16,7 +16,7 @@ def test_files_of_a_test_are_gone_before_the_next(attack: Attack, program: str) 
     assert result.accepted, [test.stdout for test in result.tests]
 
 
-@pytest.mark.programs("leave_marks")
+@pytest.mark.programs("leave_marks", "notes_on_folders", "lock_folders")
 def test_one_program_finds_nothing_of_the_one_before(attack: Attack, program: str) -> None:
     assert attack(program, output="42").accepted
     assert attack(program, output="42").accepted

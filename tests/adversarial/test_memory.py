@@ -14,6 +14,9 @@ Attack = Callable[..., Verification]
     "touch_memory",
     "huge_bss",
     "memory_of_children",
+    "leaderless_processes",
+    "fleeting_memory",
+    "leave_memory_to_children",
     "child_out_of_memory",
     "fill_memory_files",
     "fill_shared_memory",
@@ -21,6 +24,30 @@ Attack = Callable[..., Verification]
 )
 def test_memory_over_the_limit_is_memory_limit(attack: Attack, program: str) -> None:
     assert attack(program, output="42", run_s=5.0, memory_mb=128).verdict == "memory_limit"
+
+
+@pytest.mark.programs("five_small_children")
+def test_a_small_limit_holds_for_all_processes_together(attack: Attack, program: str) -> None:
+    assert attack(program, output="42", memory_mb=16).verdict == "memory_limit"
+
+
+@pytest.mark.programs("nearly_all_memory")
+def test_outputs_do_not_count_as_memory_of_the_program(attack: Attack, program: str) -> None:
+    result = attack(program, output="x" * 4_900_000, memory_mb=128)
+    assert result.accepted
+    assert result.tests[0].peak_mb < 128
+
+
+@pytest.mark.programs("fill_to_the_brim")
+def test_a_slot_that_is_filled_to_the_brim_is_no_error_of_the_sandbox(attack: Attack, program: str) -> None:
+    result = attack(program, output="42", run_s=5.0, memory_mb=128, tests=2)
+    assert (result.verdict, result.attempts) == ("memory_limit", 1)
+
+
+@pytest.mark.programs("socket_cycles")
+def test_what_only_sockets_hold_takes_no_memory_from_the_next_program(attack: Attack, program: str) -> None:
+    assert attack(program, output="42", run_s=5.0, memory_mb=512).accepted
+    assert attack("take_most_memory.c", output="42", run_s=5.0, memory_mb=512).accepted
 
 
 @pytest.mark.programs("spare_itself_from_the_oom_killer")

@@ -18,7 +18,7 @@ TEN_MEGABYTES = "1234567\n" * 1_250_000
 def test_endless_output_is_stopped_at_the_cap(attack: Attack, program: str) -> None:
     result = attack(program, run_s=5.0)
     assert result.verdict == "output_limit"
-    assert result.tests[0].wall_ms < 1000
+    assert result.tests[0].cpu_ms < 1000
 
 
 @pytest.mark.programs("count_of_bytes")
@@ -31,7 +31,7 @@ def test_output_of_exactly_the_cap_is_allowed_and_one_byte_more_is_not(attack: A
 def test_the_answer_and_then_a_gigabyte_of_blanks_is_output_limit(attack: Attack, program: str) -> None:
     result = attack(program, output="42", run_s=5.0)
     assert result.verdict == "output_limit"
-    assert result.tests[0].wall_ms < 1000
+    assert result.tests[0].cpu_ms < 1000
 
 
 @pytest.mark.programs("count_of_bytes")

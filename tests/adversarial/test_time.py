@@ -23,6 +23,13 @@ def test_a_program_that_computes_on_is_ended_at_its_limit(attack: Attack, progra
     assert 300 <= result.tests[0].cpu_ms < 300 + 2 * TICK_MS
 
 
+@pytest.mark.programs("unwaited_children")
+def test_the_time_of_children_counts_that_nobody_waits_for(attack: Attack, program: str) -> None:
+    result = attack(program, output="42", run_s=0.3)
+    assert result.verdict == "time_limit"
+    assert 300 <= result.tests[0].cpu_ms < 300 + 4 * TICK_MS
+
+
 @pytest.mark.programs("sleep", "answer_then_hang")
 def test_a_program_that_waits_is_ended_within_a_tick_of_its_limit(attack: Attack, program: str) -> None:
     result = attack(program, output="42", run_s=0.2, tests=3)

@@ -12,7 +12,7 @@ import pytest
 from agnostics.plugins.manager import load_plugins
 from agnostics.sandbox.backends.docker_slots import DockerSlot, DockerSlotFactory
 from agnostics.sandbox.owner import owner_labels
-from agnostics.sandbox.protocol import Job, RunResult, decode, encode, split_frames
+from agnostics.sandbox.protocol import Job, ResultReader, RunResult, decode, encode
 from agnostics.types.language import Language
 from agnostics.types.verification import Verdict
 from docker.errors import NotFound
@@ -61,10 +61,9 @@ def run(slot: DockerSlot, program: str, *, memory_mb: int = 256, processes: int 
     )
     slot.connection.settimeout(60)
     slot.connection.sendall(encode(job))
-    received = bytearray()
+    results = ResultReader()
     while chunk := slot.connection.recv(1 << 16):
-        received += chunk
-        for body in split_frames(received):
+        for body in results.feed(chunk):
             return decode(body).tests[0]
     raise ConnectionResetError
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 from agnostics.sandbox.backend import Slot
 from agnostics.sandbox.backends.bubblewrap import BubblewrapBackend
-from agnostics.sandbox.protocol import MAX_FRAME, Job, JobResult, decode, encode, split_frames
+from agnostics.sandbox.protocol import MAX_FRAME, Job, JobResult, ResultReader, decode, encode
 from agnostics.types.language import Language
 from agnostics.types.verification import Verdict
 
@@ -41,14 +41,11 @@ def slot() -> Iterator[Slot]:
 
 def exchange(connection: socket.socket, frame: bytes | bytearray) -> JobResult:
     connection.sendall(frame)
-    received = bytearray()
-    while True:
-        for body in split_frames(received):
+    results = ResultReader()
+    while data := connection.recv(1 << 16):
+        for body in results.feed(data):
             return decode(body)
-        data = connection.recv(1 << 16)
-        if not data:
-            raise ConnectionResetError
-        received += data
+    raise ConnectionResetError
 
 
 def framed(body: bytes) -> bytes:
@@ -65,10 +62,9 @@ def test_a_job_comes_back_with_a_result_for_each_test(slot: Slot) -> None:
 def test_results_of_jobs_sent_at_once_come_in_order(slot: Slot) -> None:
     jobs = [replace(JOB, tests=[(b"", b"")] * count) for count in (1, 2, 3)]
     slot.connection.sendall(b"".join(map(bytes, map(encode, jobs))))
-    received, results = bytearray(), list[JobResult]()
+    reader, results = ResultReader(), list[JobResult]()
     while len(results) < len(jobs):
-        received += slot.connection.recv(1 << 16)
-        results += map(decode, split_frames(received))
+        results += map(decode, reader.feed(slot.connection.recv(1 << 16)))
     assert [len(result.tests) for result in results] == [1, 2, 3]
 
 

@@ -15,7 +15,7 @@ import pytest
 from agnostics.sandbox.backend import SandboxBackend, SlotFactory
 from agnostics.sandbox.backends.process_slots import ProcessSlotFactory
 from agnostics.sandbox.modes import builtin_backends, choose_backend
-from agnostics.types.errors import UsageError
+from agnostics.types.errors import MissingRequirement, UsageError
 from agnostics.types.language import Language
 from agnostics.types.task import LimitOverrides, Task, Test
 from agnostics.verify import Verifier
@@ -104,3 +104,10 @@ def test_an_ordinary_user_gets_the_same_verdicts_and_is_told_what_is_not_enforce
     verdicts = [line.split()[0] for line in done.stdout.splitlines()]
     assert verdicts == ["accepted", "time_limit", "wrong_answer", "accepted", "memory_limit", "accepted"], done.stderr
     assert {line.split()[-1] for line in done.stdout.splitlines()} == {"memory,processes"}
+
+
+def test_a_runtime_that_the_engine_lacks_and_one_of_a_sandbox_without_any_are_refused() -> None:
+    with pytest.raises(MissingRequirement, match=r"no runtime 'kata' \(it has .*runc.*\); install it, .*daemon.json"):
+        choose_backend("docker:kata")
+    with pytest.raises(UsageError, match="the sandbox bubblewrap has no runtime to choose"):
+        choose_backend("bubblewrap:runsc")

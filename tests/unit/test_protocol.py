@@ -6,7 +6,7 @@ import struct
 from dataclasses import replace
 
 import pytest
-from agnostics.sandbox.protocol import MAX_FRAME, Job, decode, encode, set_data_limit, split_frames
+from agnostics.sandbox.protocol import MAX_FRAME, Job, ResultReader, decode, encode, set_data_limit
 from agnostics.types.errors import AgnosticsError
 
 JOB = Job(
@@ -24,8 +24,8 @@ JOB = Job(
 )
 
 
-def framed(body: bytes) -> bytes:
-    return struct.pack("<I", len(body)) + body
+def framed(body: bytes, flags: int = 0) -> bytes:
+    return struct.pack("<I", len(body) | flags) + body
 
 
 def test_a_nul_in_an_argument_is_refused_before_it_is_sent() -> None:
@@ -46,12 +46,18 @@ def test_the_data_limit_changes_nothing_else_in_the_frame() -> None:
     assert frame == encode(JOB)
 
 
-def test_only_complete_frames_leave_the_receive_buffer() -> None:
-    received = bytearray(framed(b"one") + framed(b"") + framed(b"three")[:-1])
-    assert list(split_frames(received)) == [b"one", b""]
-    received += b"e"
-    assert list(split_frames(received)) == [b"three"]
-    assert received == b""
+def test_results_are_returned_once_they_are_complete() -> None:
+    results = ResultReader()
+    assert results.feed(framed(b"one") + framed(b"") + framed(b"three")[:-1]) == [b"one", b""]
+    assert results.feed(b"e") == [b"three"]
+    assert results.feed(b"") == []
+
+
+def test_a_result_in_parts_is_one_unless_they_are_void() -> None:
+    part, void = 1 << 31, 1 << 30
+    results = ResultReader()
+    assert results.feed(framed(b"a ", part) + framed(b"b ", part)) == []
+    assert results.feed(framed(b"c") + framed(b"d", part) + framed(b"error", void)) == [b"a b c", b"error"]
 
 
 def test_a_result_that_ends_too_soon_is_an_error() -> None:

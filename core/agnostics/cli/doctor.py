@@ -12,7 +12,7 @@ import click
 
 from agnostics.cli.output import print_json, print_table
 from agnostics.plugins.manager import load_plugins
-from agnostics.sandbox.doctor import Finding, limit_findings, sandbox_findings, toolchain_findings
+from agnostics.sandbox.doctor import Finding, isolation_findings, limit_findings, sandbox_findings, toolchain_findings
 from agnostics.sandbox.modes import AUTO, candidates
 from agnostics.types.errors import AgnosticsError
 
@@ -25,6 +25,7 @@ def command(as_json: bool) -> int:
     sandboxes = sandbox_findings(backends.values())
     findings = [
         *sandboxes,
+        *isolation_findings(),
         *limit_findings(),
         *toolchain_findings(load_plugins().languages().values()),
         *_training(),

@@ -6,6 +6,7 @@ import socket
 from abc import ABC, abstractmethod
 from typing import Protocol
 
+from agnostics.types.errors import UsageError
 from agnostics.types.language import Language
 
 
@@ -55,6 +56,10 @@ class SandboxBackend(ABC):
     """The order in which `--sandbox auto` tries backends, the highest first; None if it must be asked for by name."""
     uses_host_toolchains: bool = True
     """True if programs use the compilers and interpreters of this machine."""
+
+    def with_runtime(self, runtime: str) -> SandboxBackend:
+        """This backend with another runtime below it (`--sandbox NAME:RUNTIME`). Raises UsageError if it has none."""
+        raise UsageError(f"the sandbox {self.name} has no runtime to choose, so {self.name}:{runtime} means nothing")
 
     @abstractmethod
     def check(self) -> str:

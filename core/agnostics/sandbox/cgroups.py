@@ -1,15 +1,20 @@
-"""Control groups for slots: the kernel's limits on memory and processes, if this user may create groups (v1 or v2)."""
+"""Control groups for slots, if this user may create groups (v1 or v2): limits on memory and processes, and the
+processor time of all that ran in one."""
 
 from __future__ import annotations
 
 import itertools
 import os
 import time
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 _numbers = itertools.count()
+_CONTROLLERS = ("memory", "pids", "cpuacct")
+"""Those of version 1 that slots use."""
+_MEMORY_LIMITS = ("memory.max", "memory.limit_in_bytes", "memory.memsw.limit_in_bytes")
 
 
 @dataclass(frozen=True)
@@ -22,6 +27,8 @@ class ParentGroups:
     version: int
     memory: Path | None
     pids: Path | None
+    cpu: Path | None
+    """Counts processor time: `cpuacct` in version 1."""
 
 
 class SlotGroup:
@@ -32,11 +39,17 @@ class SlotGroup:
         name = f"agnostics-{os.getpid()}-{next(_numbers)}"
         self.memory = _create(parents.memory, name)
         self._pids = _create(parents.pids, name)
+        self.cpu = _create(parents.cpu, name)
 
     @property
     def procs_files(self) -> list[Path]:
         """The files into which a process that joins writes its id."""
         return [folder / "cgroup.procs" for folder in self._folders()]
+
+    @property
+    def counters(self) -> list[Path]:
+        """The folders of memory and of processor time, for the harness."""
+        return list(dict.fromkeys(folder for folder in (self.memory, self.cpu) if folder))
 
     @property
     def unenforced(self) -> tuple[str, ...]:
@@ -62,7 +75,7 @@ class SlotGroup:
                 time.sleep(0.005)
 
     def _folders(self) -> list[Path]:
-        return list(dict.fromkeys(folder for folder in (self.memory, self._pids) if folder))
+        return list(dict.fromkeys(folder for folder in (self.memory, self._pids, self.cpu) if folder))
 
 
 def find_parent_groups() -> ParentGroups:
@@ -70,16 +83,54 @@ def find_parent_groups() -> ParentGroups:
     paths = dict(_own_groups())
     mounts = _mounts()
     if "memory" in mounts:
-        memory, pids = (_usable_group(mounts.get(c), paths.get(c, "/")) for c in ("memory", "pids"))
-        return ParentGroups(1, memory, pids)
+        return ParentGroups(1, *(_usable_group(mounts.get(name), paths.get(name, "/")) for name in _CONTROLLERS))
     root = mounts.get("")
     parent = _delegated_group(root, paths.get("", "/")) if root else None
-    return ParentGroups(2, parent, parent)
+    return ParentGroups(2, parent, parent, parent)
+
+
+def counters_of(pid: int) -> list[Path]:
+    """The folders of memory and of processor time of a process, as far as they are found on this machine."""
+    mounts = _mounts()
+    try:
+        paths = dict(_groups(Path("/proc", str(pid), "cgroup").read_text()))
+    except OSError:
+        return []
+    names = ("memory", "cpuacct") if "memory" in mounts else ("",)
+    folders = [mounts[name] / paths[name].lstrip("/") for name in names if name in mounts and name in paths]
+    return [folder for folder in folders if _holds(folder, pid)]
+
+
+def _holds(folder: Path, pid: int) -> bool:
+    """Whether a process is in a group, and not in one of the same path elsewhere: inside a container paths differ."""
+    with suppress(OSError):
+        return str(pid) in (folder / "cgroup.procs").read_text().split()
+    return False
+
+
+@contextmanager
+def opened(folders: Sequence[Path]) -> Iterator[list[int]]:
+    """Descriptors of a slot's groups for its harness: the limits on memory that this process may set, then the folders.
+
+    The limits are opened here, since on version 2 no process may do it whose namespace begins with that very group.
+    """
+    limits = [folder / name for folder in folders for name in _MEMORY_LIMITS]
+    with ExitStack() as stack:
+        descriptors = [*_open(limits, os.O_RDWR), *_open(folders, os.O_PATH | os.O_DIRECTORY)]
+        for descriptor in descriptors:
+            stack.callback(os.close, descriptor)
+        yield descriptors
+
+
+def _open(paths: Sequence[Path], flags: int) -> Iterator[int]:
+    for path in paths:
+        with suppress(OSError):
+            yield os.open(path, flags)
 
 
 def remove_leftovers(parents: ParentGroups) -> None:
     """Remove the groups of dead processes."""
-    for parent in {parents.memory, parents.pids} - {None}:
+    for parent in {parents.memory, parents.pids, parents.cpu} - {None}:
         assert parent is not None
         for folder in parent.glob("agnostics-*-*"):
             if not Path("/proc", folder.name.split("-")[1]).exists():
@@ -89,8 +140,11 @@ def remove_leftovers(parents: ParentGroups) -> None:
 
 def _own_groups() -> list[tuple[str, str]]:
     """The groups of this process by controller ("" in version 2)."""
-    lines = Path("/proc/self/cgroup").read_text().splitlines()
-    fields = [line.split(":", 2) for line in lines]
+    return _groups(Path("/proc/self/cgroup").read_text())
+
+
+def _groups(text: str) -> list[tuple[str, str]]:
+    fields = [line.split(":", 2) for line in text.splitlines()]
     return [(controller, path) for _, controllers, path in fields for controller in controllers.split(",")]
 
 
@@ -103,7 +157,7 @@ def _mounts() -> dict[str, Path]:
         if filesystem == "cgroup2":
             mounts.setdefault("", Path(before.split()[4]))
         elif filesystem == "cgroup":
-            mounts.update({c: Path(before.split()[4]) for c in options.split(",") if c in {"memory", "pids"}})
+            mounts.update({c: Path(before.split()[4]) for c in options.split(",") if c in _CONTROLLERS})
     return mounts
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from typing import Any
 
 import docker
 from docker import DockerClient
@@ -23,11 +24,11 @@ def connect(timeout_s: int = REQUEST_TIMEOUT_S) -> DockerClient:
         raise _no_engine(error) from error
 
 
-def engine_version(timeout_s: int) -> str:
-    """The version of the engine. Raises MissingRequirement if none answers within `timeout_s`."""
+def engine_info(timeout_s: int) -> dict[str, Any]:
+    """What the engine says of itself. Raises MissingRequirement if none answers within `timeout_s`."""
     with closing(connect(timeout_s)) as client:
         try:
-            return str(client.version()["Version"])
+            return dict(client.info())
         except (DockerException, RequestException) as error:
             raise _no_engine(error) from error
 

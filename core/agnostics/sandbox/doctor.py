@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 from agnostics.sandbox.backend import SandboxBackend
 from agnostics.sandbox.cgroups import find_parent_groups
+from agnostics.sandbox.docker_client import engine_info
+from agnostics.sandbox.harness_binary import harness_path
+from agnostics.sandbox.host_folders import can_overlay
 from agnostics.sandbox.toolchain import TOOLCHAIN_PATH, install_hint, missing_tools
+from agnostics.sandbox.user_namespaces import can_make_user_namespaces
 from agnostics.types.errors import MissingRequirement
 from agnostics.types.language import Language
+
+_SECCOMP = Path("/proc/sys/kernel/seccomp/actions_avail")
+_ENGINE_TIMEOUT_S = 5
 
 
 @dataclass(frozen=True)
@@ -37,6 +46,58 @@ def limit_findings() -> list[Finding]:
         Finding(f"{name} cgroup", str(folder) if folder else None, means, mend)
         for name, folder in (("memory", parents.memory), ("pids", parents.pids))
     ]
+
+
+def isolation_findings() -> list[Finding]:
+    """One finding for each part of the isolation that depends on the machine; docs/security.md says what each holds."""
+    return [
+        Finding(
+            "system call filter",
+            "an allow-list" if _SECCOMP.exists() else None,
+            "no slot can start, in any mode",
+            "a kernel with CONFIG_SECCOMP_FILTER",
+        ),
+        Finding(
+            "bubblewrap user namespace",
+            _user_namespace(),
+            "root in a slot is root of the machine, without most capabilities",
+            "allow user namespaces: sysctl -w user.max_user_namespaces=10000; in a container, show all of /proc",
+        ),
+        Finding(
+            "bubblewrap overlays",
+            "of the machine's files" if _harness_can(can_overlay) else None,
+            "locks and watches on files of the machine reach other slots",
+            "modprobe overlay",
+        ),
+        Finding(
+            "docker user namespace",
+            _docker_user_namespace(),
+            "root in a container is root of the machine, without most capabilities",
+            'start the daemon with "userns-remap": "default", or rootless',
+        ),
+    ]
+
+
+def _harness_can(check: Callable[[Path], bool]) -> bool:
+    try:
+        return shutil.which("bwrap") is not None and check(harness_path())
+    except MissingRequirement:
+        return False
+
+
+def _user_namespace() -> str | None:
+    if os.geteuid() != 0:
+        return "of the user who starts it"
+    return "with ids of no account" if _harness_can(can_make_user_namespaces) else None
+
+
+def _docker_user_namespace() -> str | None:
+    try:
+        options = engine_info(_ENGINE_TIMEOUT_S).get("SecurityOptions") or []
+    except MissingRequirement:
+        return None
+    names = {option.partition(",")[0].removeprefix("name=") for option in options}
+    return ", ".join(sorted(names & {"userns", "rootless"})) or None
 
 
 def toolchain_findings(languages: Iterable[Language]) -> list[Finding]:

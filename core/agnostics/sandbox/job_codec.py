@@ -48,6 +48,7 @@ def job_for(language: Language, program: str, task: Task, *, stop_on_failure: bo
         absolute=compare.absolute,
         relative=compare.relative,
         stop_on_failure=stop_on_failure,
+        hold_at=language.filename if language.fork_server else "",
     )
 
 
@@ -89,6 +90,7 @@ def _build_job(
     absolute: float = 0.0,
     relative: float = 0.0,
     stop_on_failure: bool = True,
+    hold_at: str = "",
 ) -> Job:
     return Job(
         files=files,
@@ -107,6 +109,7 @@ def _build_job(
         absolute=absolute,
         relative=relative,
         stop_on_failure=stop_on_failure,
+        hold_at=hold_at,
     )
 
 
@@ -133,7 +136,8 @@ def test_result(run: RunResult) -> TestResult:
 
 def compile_result(run: RunResult) -> CompileResult:
     """The result of compiling; its message names the limit at which the compiler was stopped, if it was."""
-    log = run.stdout.decode(errors="replace")
+    output = run.stdout[:KEEP_BYTES]
+    log = output.decode(errors="replace")
     stopped = _COMPILER_STOPPED.get(run.verdict)
     return CompileResult(
         ok=run.verdict is Verdict.ACCEPTED,
@@ -143,5 +147,5 @@ def compile_result(run: RunResult) -> CompileResult:
         exit_code=run.exit_code,
         signal=run.signal,
         message=f"{stopped}\n{log}".rstrip("\n") if stopped else log,
-        truncated=run.truncated,
+        truncated=run.truncated or len(output) < len(run.stdout),
     )

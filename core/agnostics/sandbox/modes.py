@@ -30,14 +30,18 @@ def choose_backend(name: str = AUTO, backends: Backends | None = None) -> Sandbo
 
 
 def candidates(name: str, backends: Backends | None = None) -> list[SandboxBackend]:
-    """The backend called `name`, or those of `auto` in the order of their priority. Raises UsageError if unknown."""
+    """The backend called `name`, or those of `auto` in the order of their priority. Raises UsageError if unknown.
+
+    NAME:RUNTIME is the backend with another runtime below it.
+    """
     backends = builtin_backends() if backends is None else backends
     if name == AUTO:
         ranked = [(-backend.priority, name) for name, backend in backends.items() if backend.priority is not None]
         return [backends[name] for _, name in sorted(ranked)]
+    name, _, runtime = name.partition(":")
     if name not in backends:
         raise unknown_name_error("sandbox", name, (AUTO, *backends, f"{RAY_PREFIX}auto"))
-    return [backends[name]]
+    return [backends[name].with_runtime(runtime) if runtime else backends[name]]
 
 
 def first_working(backends: Sequence[SandboxBackend]) -> SandboxBackend:

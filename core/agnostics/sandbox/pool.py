@@ -21,10 +21,11 @@ from typing import Any, Self
 from agnostics.sandbox.backend import SandboxBackend, Slot
 from agnostics.sandbox.backpressure import Backpressure
 from agnostics.sandbox.event_loop import EventLoop
+from agnostics.sandbox.idle_cores import IdleCores
 from agnostics.sandbox.job_queues import JobQueues
 from agnostics.sandbox.protocol import Job, JobResult, decode
 from agnostics.sandbox.start_retries import StartRetries
-from agnostics.sandbox.timeout_retry import TimeoutRetries, needs_retry
+from agnostics.sandbox.timeout_retry import IDLE_CORES, TimeoutRetries, needs_retry
 from agnostics.sandbox.worker import QueuedJob, Worker
 from agnostics.types.errors import AgnosticsError, MissingRequirement
 from agnostics.types.language import Language
@@ -55,12 +56,14 @@ class Pool:
         self.mode = backend.name
         self.size = slots or available_cores()
         self._slot_factory = backend.open()
-        self._backpressure = Backpressure(QUEUE_PER_SLOT * self.size)
+        self._backpressure = Backpressure(QUEUE_PER_SLOT * self.size, always=self.size)
         self._queues = JobQueues()
         self._timeout_retries = TimeoutRetries()
+        self._idle_cores = IdleCores()
         self._start_retries = StartRetries()
         self._workers: list[Worker] = []
         self._starting: defaultdict[str, int] = defaultdict(int)
+        self._fork_refusals: set[tuple[str, str]] = set()
         self._closing = 0
         self._closed = False
         self._lock = threading.Lock()
@@ -78,9 +81,10 @@ class Pool:
     def submit(self, language: Language, job: Job) -> Future[JobResult]:
         """Queue a job; blocks while the queue is full. Raises AgnosticsError once the pool is closed."""
         queued = QueuedJob(language, job)
-        while not self._backpressure.acquire(timeout_s=1):
+        size = job.size
+        while not self._backpressure.acquire(size, timeout_s=1):
             self._raise_if_closed()
-        queued.future.add_done_callback(lambda _: self._backpressure.release())
+        queued.future.add_done_callback(lambda _: self._backpressure.release(size))
         self._call(lambda: self._queues.push(queued))
         return queued.future
 
@@ -116,6 +120,7 @@ class Pool:
 
     def _run(self) -> None:
         while not self._closed:
+            self._idle_cores.sample()
             if self._can_coalesce():
                 time.sleep(COALESCE_S)
             for worker, events in self._loop.select(self._select_timeout_s()):
@@ -151,6 +156,7 @@ class Pool:
             self._update_events(worker)
 
     def _handle_result(self, worker: Worker, result: JobResult) -> None:
+        started_s = worker.job_started_s
         queued = worker.pop_finished()
         queued.attempts += 1
         if result.error is not None:
@@ -158,14 +164,27 @@ class Pool:
             self._retry_or_fail(queued, result.error)
             return
         self._start_retries.record_success(worker.key)
-        if not queued.exclusive and needs_retry(queued.job, result):
-            self._timeout_retries.add(queued)
+        self._log_fork_refusal(queued.language, result.fork_refusal)
+        if queued.exclusive:
+            ended = self._timeout_retries.end(queued, result)
+            if isinstance(ended, QueuedJob):
+                self._queues.push(ended, first=True)
+                return
+            result = ended
+        elif needs_retry(queued.job, result) and self._idle_cores.since(started_s) < IDLE_CORES:
+            self._timeout_retries.add(queued, result)
             return
         unenforced = worker.slot.unenforced
         queued.future.set_result(replace(result, attempts=queued.attempts, unenforced=unenforced, sandbox=self.mode))
 
+    def _log_fork_refusal(self, language: Language, reason: str) -> None:
+        """Log once for each language and reason that its interpreter is executed for each test."""
+        if reason and (language.name, reason) not in self._fork_refusals:
+            self._fork_refusals.add((language.name, reason))
+            log.info("%s: the interpreter is started for each test and not forked: %s", language.name, reason)
+
     def _retry_or_fail(self, queued: QueuedJob, error: str) -> None:
-        if queued.attempts < MAX_ATTEMPTS + queued.exclusive:
+        if queued.attempts < MAX_ATTEMPTS + 2 * queued.exclusive:
             self._queues.push(queued, first=True)
         else:
             queued.future.set_result(JobResult(error=error, attempts=queued.attempts))

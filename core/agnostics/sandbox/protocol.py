@@ -7,16 +7,21 @@ from __future__ import annotations
 
 import socket
 import struct
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from agnostics.types.errors import AgnosticsError
 from agnostics.types.verification import Difference, Verdict
 
-VERSION = 1
+VERSION = 3
 MAX_FRAME = 1 << 28
 """The largest frame, in bytes, that a harness accepts: a program with all its tests."""
+
+_PART, _VOID = 1 << 31, 1 << 30
+"""Flags in the length of a frame from a harness: more of the result follows; the parts sent before do not count."""
+_TEST_BYTES = 1024
+"""The memory that one test takes beside its texts, with its result."""
 
 Mode = Literal["tokens", "lines", "exact", "floats", "nothing"]
 MODES: tuple[Mode, ...] = ("tokens", "lines", "exact", "floats", "nothing")
@@ -52,6 +57,18 @@ class Job:
     absolute: float = 1e-6
     relative: float = 1e-6
     stop_on_failure: bool = True
+    hold_at: str = ""
+    """The file at whose first use the interpreter is held, to be forked for each test; empty if it is executed."""
+
+    @property
+    def size(self) -> int:
+        """About the memory that it takes until it is finished, in bytes."""
+        files = sum(map(len, self.files.values()))
+        return files + sum(len(stdin) + len(expected) + _TEST_BYTES for stdin, expected in self.tests)
+
+    def without_data(self) -> Job:
+        """The job with empty files and tests, as many as before."""
+        return replace(self, files=dict.fromkeys(self.files, b""), tests=[(b"", b"")] * len(self.tests))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +95,8 @@ class JobResult:
     compile: RunResult | None = None
     tests: list[RunResult] = field(default_factory=list)
     attempts: int = 1
+    fork_refusal: str = ""
+    """The reason why the interpreter was executed for each test although the job asked for forks of it."""
     unenforced: tuple[str, ...] = ()
     sandbox: str = ""
     """The name of the sandbox backend that ran it."""
@@ -101,6 +120,7 @@ def encode(job: Job) -> bytearray:
         job.absolute,
         job.relative,
     )
+    body += _text(job.hold_at)
     body += _U32.pack(len(job.files))
     for name, data in job.files.items():
         body += _text(name) + _bytes(data)
@@ -117,6 +137,23 @@ def encode(job: Job) -> bytearray:
     return body
 
 
+def with_one_test(frame: bytearray, place: int) -> bytearray:
+    """The frame of the job in `frame` with one of its tests only."""
+    reader = _Reader(frame)
+    reader.take(_U32.size + _JOB_HEADER.size)
+    reader.take_bytes()  # the file to hold at
+    for _ in range(2 * reader.take_u32()):  # names and contents of files
+        reader.take_bytes()
+    for _ in range(3):  # the commands and the environment
+        for _ in range(reader.take_u32()):
+            reader.take_bytes()
+    head = frame[: reader.offset]
+    tests = [reader.take_bytes() for _ in range(2 * reader.take_u32())]
+    one = head + _U32.pack(1) + b"".join(map(_bytes, tests[2 * place : 2 * place + 2]))
+    _U32.pack_into(one, 0, len(one) - _U32.size)
+    return one
+
+
 def set_data_limit(frame: bytearray, megabytes: int) -> None:
     """Set the limit on private memory (RLIMIT_DATA, in MiB) in an encoded job; 0 for no such limit."""
     _U32.pack_into(frame, 8 * _U32.size, megabytes)
@@ -128,21 +165,47 @@ def decode(frame: bytes | bytearray) -> JobResult:
     if error := reader.take_bytes():
         return JobResult(error=error.decode(errors="replace"))
     compiled = reader.take_run_result() if reader.take(1)[0] else None
-    return JobResult(None, compiled, [reader.take_run_result() for _ in range(reader.take_u32())])
+    tests = [reader.take_run_result() for _ in range(reader.take_u32())]
+    return JobResult(None, compiled, tests, fork_refusal=reader.take_bytes().decode(errors="replace"))
 
 
-def split_frames(buffer: bytearray) -> Iterable[bytes]:
-    """Remove the complete frames from the front of a receive buffer and yield their bodies."""
-    while len(buffer) >= _U32.size and len(buffer) >= (end := _U32.size + _U32.unpack_from(buffer)[0]):
-        body = bytes(memoryview(buffer)[_U32.size : end])
-        del buffer[:end]
-        yield body
+class ResultReader:
+    """Puts results together from what a harness sends. A large result comes in several frames."""
+
+    def __init__(self) -> None:
+        self._received = bytearray()
+        self._parts: list[bytes] = []
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """Take what was received; the bodies of the results that are complete now."""
+        self._received += data
+        return list(self._results())
+
+    def _results(self) -> Iterator[bytes]:
+        received = self._received
+        while len(received) >= _U32.size:
+            word: int = _U32.unpack_from(received)[0]
+            end = _U32.size + (word & ~(_PART | _VOID))
+            if len(received) < end:
+                return
+            if word & _VOID:
+                self._parts.clear()
+            self._parts.append(bytes(memoryview(received)[_U32.size : end]))
+            del received[:end]
+            if not word & _PART:
+                yield b"".join(self._parts)
+                self._parts.clear()
 
 
-def handshake(connection: socket.socket, timeout_s: float) -> None:
-    """Send a harness an empty frame and await the reply. Raises OSError if there is none in time."""
+def handshake(connection: socket.socket, timeout_s: float, descriptors: Sequence[int] = ()) -> None:
+    """Send a harness an empty frame and await the reply. Raises OSError if there is none in time.
+
+    With the frame go the `descriptors` of the slot's control groups (`cgroups.opened`).
+    """
     connection.settimeout(timeout_s)
-    connection.sendall(_U32.pack(0))
+    data = _U32.pack(0)
+    sent = socket.send_fds(connection, [data], descriptors) if descriptors else 0
+    connection.sendall(data[sent:])
     missing = _U32.size + _U32.size
     while missing > 0:
         data = connection.recv(missing)
@@ -156,13 +219,13 @@ class _Reader:
 
     def __init__(self, frame: bytes | bytearray) -> None:
         self._frame = frame
-        self._offset = 0
+        self.offset = 0
 
     def take(self, size: int) -> bytes:
-        data = bytes(self._frame[self._offset : self._offset + size])
+        data = bytes(self._frame[self.offset : self.offset + size])
         if len(data) != size:
-            raise IndexError("the result ends too soon")
-        self._offset += size
+            raise IndexError("the frame ends too soon")
+        self.offset += size
         return data
 
     def take_u32(self) -> int:
@@ -204,7 +267,10 @@ def _bytes(data: bytes) -> bytes:
 
 
 def _text(text: str) -> bytes:
-    data = text.encode("utf-8", "surrogateescape")
+    try:
+        data = text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError as error:
+        raise AgnosticsError(f"{text!r} is no Unicode, so it cannot be a file name, argument or variable") from error
     if b"\0" in data:
         raise AgnosticsError(f"{text!r} holds a NUL, so it cannot be a file name, argument or variable")
     return _bytes(data + b"\0")

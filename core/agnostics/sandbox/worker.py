@@ -6,16 +6,27 @@ import time
 from collections import deque
 from collections.abc import Iterable
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from agnostics.sandbox.backend import Slot
-from agnostics.sandbox.protocol import Job, JobResult, encode, set_data_limit, split_frames
+from agnostics.sandbox.protocol import Job, JobResult, ResultReader, encode, set_data_limit, with_one_test
 from agnostics.types.language import Language
 
 WATCHDOG_EXTRA_S = 30.0
 _BUSY_MACHINE_FACTOR = 10
 """On a busy machine a run may take this many times its limit, and a second (harness/run.c)."""
 _HARNESS_MB = 32
+_FORK_SERVER_MB = 64
+"""The most memory that an interpreter takes to be forked (harness/fork_server.c)."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimedOutRun:
+    """A job whose result may be due to the load of the machine; `test` is the first test that timed out."""
+
+    job: QueuedJob
+    result: JobResult
+    test: int
 
 
 @dataclass(eq=False)
@@ -24,8 +35,10 @@ class QueuedJob:
 
     language: Language
     job: Job
+    """The job without its data."""
     future: Future[JobResult] = field(default_factory=Future)
-    frame: bytearray = field(init=False)
+    frame: bytearray = field(default_factory=bytearray)
+    """The job as a harness reads it; made of `job` by default."""
     key: str = field(init=False)
     """The slot key: jobs run in slots with the same key only."""
     limits: tuple[int, int] = field(init=False)
@@ -33,12 +46,25 @@ class QueuedJob:
     attempts: int = 0
     exclusive: bool = False
     """True if it must run while no other job does (timeout_retry.py)."""
+    timed_out: TimedOutRun | None = None
+    """The run, one test of which this job repeats."""
 
     def __post_init__(self) -> None:
-        self.frame = encode(self.job)
+        self.frame = self.frame or encode(self.job)
         self.key = slot_key(self.language)
         self.limits = _slot_limits(self.job, len(self.frame))
-        self.future.set_running_or_notify_cancel()
+        self.job = self.job.without_data()  # which the frame holds
+        if not self.future.running():
+            self.future.set_running_or_notify_cancel()
+
+    def alone(self) -> QueuedJob:
+        """The same job, to run while no other does."""
+        return replace(self, exclusive=True, timed_out=None)
+
+    def one_test_alone(self, test: int, result: JobResult) -> QueuedJob:
+        """The job with one of its tests, to run while no other does, after a run with `result`."""
+        job, frame = replace(self.job, tests=[self.job.tests[test]]), with_one_test(self.frame, test)
+        return replace(self, job=job, frame=frame, exclusive=True, timed_out=TimedOutRun(self, result, test))
 
     @property
     def watchdog_s(self) -> float:
@@ -57,13 +83,14 @@ class QueuedJob:
 
 def slot_key(language: Language) -> str:
     """The key of a language's slots; languages with the same key share slots."""
-    return f"{language.name}\n{language.container.base_image}\n{language.image_instructions()}"
+    return f"{language.name}\n{language.fork_server}\n{language.container.base_image}\n{language.image_instructions()}"
 
 
 def _slot_limits(job: Job, frame_bytes: int) -> tuple[int, int]:
     compiles = job.compile is not None
     streams_mb = (2 * frame_bytes + 2 * job.output_bytes) >> 20
-    overhead_mb = _HARNESS_MB + -(-streams_mb // 32) * 32
+    fork_server_mb = _FORK_SERVER_MB if job.hold_at else 0
+    overhead_mb = _HARNESS_MB + fork_server_mb + -(-streams_mb // 32) * 32
     memory_mb = max(job.memory_mb, job.compile_mb) if compiles else job.memory_mb
     return memory_mb + overhead_mb, max(job.processes, 64) if compiles else job.processes
 
@@ -92,12 +119,17 @@ class Worker:
         self._mean_job_s = PIPELINE_S
         self._job_started = 0.0
         self._send_buffer = bytearray()
-        self._receive_buffer = bytearray()
+        self._results = ResultReader()
         slot.connection.setblocking(False)
 
     @property
     def idle(self) -> bool:
         return not self.in_flight and not self.setting_limits
+
+    @property
+    def job_started_s(self) -> float:
+        """The time of `time.monotonic` at which the oldest job in flight began to run."""
+        return self._job_started
 
     @property
     def retired(self) -> bool:
@@ -150,8 +182,7 @@ class Worker:
             return ()
         if not data:
             raise ConnectionResetError("the harness closed its connection")
-        self._receive_buffer += data
-        return list(split_frames(self._receive_buffer))
+        return self._results.feed(data)
 
     def pop_finished(self) -> QueuedJob:
         """Remove the job that a result belongs to, the oldest in flight."""

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
+from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic_core import ErrorDetails
 
 from agnostics.types.code_extraction import extract_program, is_blank
 from agnostics.types.errors import UsageError, unknown_name_error
 from agnostics.types.task import FILE_NAME_PATTERN, Frozen, LimitOverrides, Limits, PromptFormat, Task
+from agnostics.types.yaml_file import read_yaml
 
 NAME_PATTERN = r"^[a-z0-9][a-z0-9_+.-]*$"
 """The names that a language, or anything else that a plugin registers, may have."""
@@ -72,6 +75,8 @@ class Language(_YamlModel):
     limits: LimitOverrides = LimitOverrides()
     startup_s: Annotated[float, Field(ge=0, le=60)] = 0.0
     """Seconds that a program takes to start, added to the time limit of each test."""
+    fork_server: bool = False
+    """True to start the interpreter once in each slot, up to its first use of a program, and fork it for each test."""
     environment: dict[str, str] = Field(default={})
     """Environment variables for the compiler and the program, beside PATH, HOME and TMPDIR."""
     reference: dict[str, str] = Field(default={}, repr=False)
@@ -86,17 +91,26 @@ class Language(_YamlModel):
             raise ValueError("must name a file")
         return value
 
+    @field_validator("compile", "execute")
+    @classmethod
+    def _command_line_has_words(cls, value: str | None) -> str | None:
+        if value and not _words(value):
+            raise ValueError("must name a command")
+        return value
+
+    @model_validator(mode="after")
+    def _fork_server_runs_the_program_itself(self) -> Self:
+        if self.fork_server and self.compile:
+            raise ValueError("fork-server is for interpreters that read the program: leave out compile")
+        return self
+
     @classmethod
     def from_yaml(cls, path: Path, **fields: Any) -> Self:
         """The language in the YAML file `path`, named after the file unless `name` is given.
 
         Raises UsageError, with the file, the line and the key, if the file does not describe a language.
         """
-        try:
-            text = path.read_text(encoding="utf-8")
-            data = yaml.safe_load(text)
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-            raise UsageError(f"{path}: not a readable YAML file: {' '.join(str(error).split())}") from error
+        text, data = read_yaml(path)
         if not isinstance(data, dict):
             raise UsageError(f"{path}: expected a mapping with the keys prompt, filename and execute")
         try:
@@ -237,8 +251,17 @@ def _explain(complaint: ErrorDetails, model: type[Language]) -> str:
         return f"the key {key!r} is missing"
     if complaint["type"] == "extra_forbidden":
         fields = _model_of(complaint["loc"][:-1], model).model_fields
-        return str(unknown_name_error("key", key.rpartition(".")[2], (_dashed(name) for name in fields)))
-    return f"{key}: {complaint['msg']}"
+        return _unknown_key(key.rpartition(".")[2], [_dashed(name) for name in fields])
+    if complaint["type"] == "invalid_key":
+        return "a key must be a text"
+    return f"{key}: {complaint['msg'].removeprefix('Value error, ')}"
+
+
+def _unknown_key(key: str, known: Sequence[str]) -> str:
+    """The complaint about an unknown key. It is quoted only if it resembles a known one: the file may hold secrets."""
+    if get_close_matches(key, known, n=1, cutoff=0.5):
+        return str(unknown_name_error("key", key, known))
+    return f"unknown key; known: {', '.join(sorted(known))}"
 
 
 def _model_of(place: tuple[int | str, ...], model: type[Language]) -> type[BaseModel]:

@@ -41,6 +41,13 @@ int main() {
     TRY(syscall(SYS_semget, 0, 1, 01777));
     TRY(syscall(SYS_mq_open, "x", 0102, 0777, 0));
     TRY(syscall(SYS_quotactl, 0, 0, 0, 0));
+    TRY(syscall(SYS_io_setup, 1, room));
+    int pair[2];
+    struct msghdr message = {0};
+    socketpair(AF_UNIX, SOCK_DGRAM, 0, pair);
+    TRY(sendmsg(pair[0], &message, 0));
+    TRY(sendmmsg(pair[0], (void *)room, 1, 0));
+    TRY(socketpair(AF_INET, SOCK_STREAM, 0, pair) && errno != EAFNOSUPPORT ? 0 : -1);
     TRY(setuid(0));
     TRY(setgid(0));
     TRY(syscall(SYS_setfsuid, 0) - (int)getuid() ? 0 : -1);

@@ -1,24 +1,30 @@
 """The slots of bubblewrap mode: a harness in namespaces, with the host's toolchains read-only and no network.
 
 Slots do not share a namespace: the harness, as the first process of its own, ends all processes of a program with one
-signal, and a fork bomb stays in its slot. As root each slot's programs run as a user of their own; without root they
-run as the harness's user, and the harness protects the program's files itself (harness/products.c).
+signal, and a fork bomb stays in its slot. As root each slot's programs run as a user of their own, in a user namespace
+if one can be made, whose root is an ordinary user of the machine; without root they run as the harness's user, and the
+harness protects the program's files itself (harness/products.c).
 """
 
 from __future__ import annotations
 
 import os
-import random
 import shutil
 import socket
 import subprocess
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 from agnostics.sandbox.backend import SlotFactory
-from agnostics.sandbox.cgroups import SlotGroup, find_parent_groups, remove_leftovers
-from agnostics.sandbox.harness_binary import harness_path
+from agnostics.sandbox.cgroups import SlotGroup, find_parent_groups, opened, remove_leftovers
+from agnostics.sandbox.harness_binary import harness_path, hold_library_path
+from agnostics.sandbox.host_folders import HostFolders, bubblewrap_binds
+from agnostics.sandbox.masked_paths import bubblewrap_mask
 from agnostics.sandbox.protocol import handshake
+from agnostics.sandbox.slot_users import HOLDER, SlotUser
 from agnostics.sandbox.toolchain import TOOLCHAIN_PATH, require_toolchain
+from agnostics.sandbox.user_namespaces import can_make_user_namespaces, user_map
 from agnostics.types.errors import AgnosticsError, MissingRequirement
 from agnostics.types.language import Language
 from agnostics.util.text import first_line
@@ -26,34 +32,23 @@ from agnostics.util.text import first_line
 START_TIMEOUT_S = 20
 RAM_DISK_BYTES = 256 << 20
 RAM_DISK_INODES = 65536
-RESERVED_PROCESSES = 4
-"""Processes beside the programs' own: the harness and bwrap, with a margin."""
+RESERVED_PROCESSES = 6
+"""Processes beside the programs' own: the harness, bwrap, the fork server and what kills for it, with a margin."""
 CAPABILITIES = ("SETUID", "SETGID", "KILL", "CHOWN", "DAC_OVERRIDE", "FOWNER", "SETPCAP", "SYS_ADMIN")
 """The harness's; it drops the last two, which it needs to start, before the first program."""
-TOOLCHAIN_FOLDERS = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt")
-ETC_ENTRIES = (
-    "ld.so.cache",
-    "ld.so.conf",
-    "ld.so.conf.d",
-    "alternatives",
-    "R",
-    "julia",
-    "fonts",
-    "localtime",
-    "mime.types",
-    "ocamlfind.conf",
-)
-"""The parts of /etc that toolchains need."""
 
 
 class BubblewrapSlot:
     """A bwrap process with the harness inside it."""
 
-    def __init__(self, process: subprocess.Popen[bytes], connection: socket.socket, group: SlotGroup) -> None:
+    def __init__(
+        self, process: subprocess.Popen[bytes], connection: socket.socket, group: SlotGroup, held: ExitStack
+    ) -> None:
         self.connection = connection
         self.unenforced = group.unenforced
         self._process = process
         self._group = group
+        self._held = held
 
     def set_limits(self, memory_mb: int, processes: int) -> None:
         """Limit the slot's group."""
@@ -66,7 +61,7 @@ class BubblewrapSlot:
         self._process.wait(timeout=START_TIMEOUT_S)
         if self._process.stderr:
             self._process.stderr.close()
-        self._group.close()
+        self._held.close()
 
 
 class BubblewrapSlotFactory(SlotFactory):
@@ -76,50 +71,72 @@ class BubblewrapSlotFactory(SlotFactory):
         _require_bwrap()
         self._groups = find_parent_groups()
         self._harness = harness_path()
+        self._folders = HostFolders(self._harness)
+        self._has_user_namespaces = can_make_user_namespaces(self._harness)
         remove_leftovers(self._groups)
 
     def start(self, language: Language) -> BubblewrapSlot:
         """Start a slot. Raises MissingRequirement if the toolchain is not installed or bwrap reports an error."""
         require_toolchain(language)
-        group = SlotGroup(self._groups)
-        ours, theirs = socket.socketpair()
-        try:
+        with ExitStack() as stack:
+            user = stack.enter_context(SlotUser()) if os.geteuid() == 0 else None
+            root = stack.enter_context(SlotUser()) if self._has_user_namespaces else None
+            group = SlotGroup(self._groups)
+            stack.callback(group.close)
+            ours, theirs = socket.socketpair()
+            stack.enter_context(ours)
             with theirs:
-                process = self._launch(group, theirs)
-            return BubblewrapSlot(process, _await_harness(process, ours), group)
-        except BaseException:
-            ours.close()
-            group.close()
-            raise
+                process = self._launch(language, group, user, root, theirs)
+            return BubblewrapSlot(process, _await_harness(process, ours, group), group, stack.pop_all())
 
-    def _launch(self, group: SlotGroup, connection: socket.socket) -> subprocess.Popen[bytes]:
-        join = [str(self._harness), "--join", *map(str, group.procs_files), "--"]
-        return subprocess.Popen(
-            [*join, *self._bwrap_args(group), "/harness", *_harness_options(group, connection.fileno())],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            pass_fds=[connection.fileno()],
-            start_new_session=True,
-            env={"PATH": os.environ.get("PATH", TOOLCHAIN_PATH)},
-        )
+    def _launch(
+        self,
+        language: Language,
+        group: SlotGroup,
+        user: SlotUser | None,
+        root: SlotUser | None,
+        connection: socket.socket,
+    ) -> subprocess.Popen[bytes]:
+        folders = self._folders.of(language)
+        join = [str(self._harness), "--join", *map(str, group.procs_files), *self._folders.overlay(folders)]
+        if user and root:
+            join += ["--users", user_map(root.uid, user.uid, HOLDER)]
+        options = _harness_options(user, connection.fileno())
+        paths = {"/harness": self._harness}
+        if language.fork_server:
+            paths["/hold.so"] = hold_library_path()
+            options += ["--hold-library", "/hold.so"]
+        with ExitStack() as opened_files:
+            files = {name: opened_files.enter_context(path.open("rb")).fileno() for name, path in paths.items()}
+            return subprocess.Popen(
+                [*join, "--", *_bwrap_args(folders, files), "/harness", *options],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                pass_fds=[connection.fileno(), *files.values()],
+                start_new_session=True,
+                env={"PATH": os.environ.get("PATH", TOOLCHAIN_PATH)},
+            )
 
-    def _bwrap_args(self, group: SlotGroup) -> list[str]:
-        arguments = [
-            "bwrap",
-            "--unshare-ipc",
-            "--unshare-pid",
-            "--unshare-net",
-            "--unshare-uts",
-            "--unshare-cgroup-try",
-        ]
-        arguments += ["--as-pid-1", "--hostname", "sandbox", "--clearenv", "--setenv", "PATH", TOOLCHAIN_PATH]
-        arguments += _toolchain_mounts()
-        arguments += ["--ro-bind", str(self._harness), "/harness", "--proc", "/proc", "--dev", "/dev"]
-        if group.memory:
-            arguments += ["--ro-bind", str(group.memory), "/cgroup"]
-        arguments += [*_user_args(), "--remount-ro", "/dev", "--remount-ro", "/"]
-        return arguments
+
+def _bwrap_args(folders: Sequence[Path], files: Mapping[str, int]) -> list[str]:
+    arguments = [
+        "bwrap",
+        "--unshare-ipc",
+        "--unshare-pid",
+        "--unshare-net",
+        "--unshare-uts",
+        "--unshare-cgroup-try",
+    ]
+    arguments += ["--as-pid-1", "--hostname", "sandbox", "--clearenv", "--setenv", "PATH", TOOLCHAIN_PATH]
+    arguments += bubblewrap_binds(folders)
+    for path, descriptor in files.items():  # copies: the table of mounts would show the paths of the originals
+        arguments += ["--perms", "0555", "--ro-bind-data", str(descriptor), path]
+    arguments += ["--proc", "/proc", "--dev", "/dev"]
+    arguments += bubblewrap_mask()
+    # Without root the settings below /proc/sys belong to the user of programs.
+    arguments += [*_user_args(), "--ro-bind", "/proc/sys", "/proc/sys", "--remount-ro", "/dev", "--remount-ro", "/"]
+    return arguments
 
 
 def _user_args() -> list[str]:
@@ -131,25 +148,10 @@ def _user_args() -> list[str]:
     return ["--dir", "/w", "--dir", "/tmp", "--cap-drop", "ALL", *capabilities]
 
 
-def _toolchain_mounts() -> list[str]:
-    mounts: list[str] = []
-    for path in map(Path, TOOLCHAIN_FOLDERS):
-        if path.is_symlink():
-            mounts += ["--symlink", str(path.readlink()), str(path)]
-        elif path.is_dir():
-            mounts += ["--ro-bind", str(path), str(path)]
-    mounts += ["--perms", "0755", "--dir", "/etc"]
-    for name in ETC_ENTRIES:
-        mounts += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
-    return mounts
-
-
-def _harness_options(group: SlotGroup, fd: int) -> list[str]:
+def _harness_options(user: SlotUser | None, fd: int) -> list[str]:
     options = ["--fd", str(fd)]
-    if group.memory:
-        options += ["--cgroup", "/cgroup"]
-    if os.geteuid() == 0:
-        options += ["--uid", str(random.randrange(30000, 60000))]
+    if user:
+        options += ["--uid", str(user.uid)]
         options += ["--mount", str(RAM_DISK_BYTES), str(RAM_DISK_INODES)]
     return options
 
@@ -185,13 +187,14 @@ def _error_text(error: Exception) -> str:
     return stderr or first_line(error)
 
 
-def _await_harness(process: subprocess.Popen[bytes], connection: socket.socket) -> socket.socket:
+def _await_harness(process: subprocess.Popen[bytes], connection: socket.socket, group: SlotGroup) -> socket.socket:
     """Return the connection once the harness has replied.
 
     Raises MissingRequirement with the error message of bwrap; AgnosticsError if bwrap ended without one.
     """
     try:
-        handshake(connection, START_TIMEOUT_S)
+        with opened(group.counters) as descriptors:
+            handshake(connection, START_TIMEOUT_S, descriptors)
     except OSError as error:
         process.kill()
         _, stderr = process.communicate(timeout=START_TIMEOUT_S)

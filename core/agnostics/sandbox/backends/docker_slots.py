@@ -7,12 +7,12 @@ end of the container ends every process in it.
 from __future__ import annotations
 
 import logging
-import random
 import shutil
 import socket
 import tempfile
 import time
-from contextlib import suppress
+from collections.abc import Mapping
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from docker import DockerClient
@@ -22,11 +22,14 @@ from docker.types import LogConfig
 from requests.exceptions import RequestException
 
 from agnostics.sandbox.backend import SlotFactory
+from agnostics.sandbox.cgroups import counters_of, opened
 from agnostics.sandbox.docker_client import REQUEST_TIMEOUT_S, connect
-from agnostics.sandbox.harness_binary import harness_path
+from agnostics.sandbox.harness_binary import harness_path, hold_library_path
 from agnostics.sandbox.images.language_image import ensure_image
+from agnostics.sandbox.masked_paths import docker_masked_paths
 from agnostics.sandbox.owner import is_dead, owner_labels
 from agnostics.sandbox.protocol import handshake
+from agnostics.sandbox.slot_users import SlotUser
 from agnostics.types.errors import AgnosticsError
 from agnostics.types.language import Language
 from agnostics.types.task import Limits
@@ -35,20 +38,31 @@ log = logging.getLogger("agnostics")
 
 START_TIMEOUT_S = 30
 """The time from the start of a container to the first reply of its harness."""
-RESERVED_PROCESSES = 4
-"""Processes beside the programs' own: the harness, with a margin."""
+RESERVED_PROCESSES = 6
+"""Processes beside the programs' own: the harness, the fork server and what kills for it, with a margin."""
+_SHARED = "/run/agnostics"
+"""A folder of root's in the container, with the harness and its socket while the slot starts."""
 RAM_DISK = "rw,exec,nosuid,nodev,size=256m,nr_inodes=65536,mode=1777"
 CAPABILITIES = ["SETUID", "SETGID", "KILL", "CHOWN", "DAC_OVERRIDE", "FOWNER"]
 """The harness's, to become the slot's user, and to kill its processes and remove its files. Programs have none."""
 
 
 class DockerSlot:
-    """A container with a resident harness, and the connection to it."""
+    """A container of `runtime` with a resident harness, and the connection to it."""
 
-    def __init__(self, container: Container, connection: socket.socket, unenforced: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        container: Container,
+        connection: socket.socket,
+        unenforced: tuple[str, ...],
+        user: SlotUser,
+        runtime: str | None,
+    ) -> None:
         self.connection = connection
         self.unenforced = unenforced
         self._container = container
+        self._user = user
+        self._runtime = runtime
 
     @property
     def container_id(self) -> str:
@@ -56,21 +70,31 @@ class DockerSlot:
         return self._container.id or ""
 
     def set_limits(self, memory_mb: int, processes: int) -> None:
-        """Set the limits of the container; memory includes swap and RAM disks."""
+        """Set the limits of the container; memory includes swap and RAM disks.
+
+        A runtime that was asked for may have no limits that change, as gVisor's: then the harness watches memory.
+        """
         size = memory_mb << 20
         limits = {"Memory": size, "MemorySwap": size, "PidsLimit": processes + RESERVED_PROCESSES}
-        _update(self._container, limits)
+        try:
+            _update(self._container, limits)
+        except AgnosticsError:
+            if not self._runtime:
+                raise
+            self.unenforced = ("memory", "processes")
 
     def close(self) -> None:
         """End the harness, and with it the container. Safe to call twice."""
         self.connection.close()
         _remove(self._container)
+        self._user.close()
 
 
 class DockerSlotFactory(SlotFactory):
-    """Starts containers on the engine that answers here. Raises MissingRequirement if none does."""
+    """Starts containers of `runtime` on the engine that answers here. Raises MissingRequirement if none does."""
 
-    def __init__(self) -> None:
+    def __init__(self, runtime: str | None = None) -> None:
+        self._runtime = runtime
         self._client = connect()
         self._engine = self._client.info()
         _remove_leftovers(self._client)
@@ -83,8 +107,14 @@ class DockerSlotFactory(SlotFactory):
         image = ensure_image(self._client, language, log.info)
         folder = Path(tempfile.mkdtemp(prefix="agnostics-"))
         try:
-            container = self._create(image, folder)
-            return DockerSlot(container, _start(container, folder / "socket"), self._unenforced())
+            shutil.copy(harness_path(), folder / "harness")  # programs see where mounts come from: not from here
+            with ExitStack() as failed:
+                user = failed.enter_context(SlotUser())
+                container = self._create(language, image, folder, user)
+                connection = _start(container, folder / "socket")
+                slot = DockerSlot(container, connection, self._unenforced(), user, self._runtime)
+                failed.pop_all()
+            return slot
         except (DockerException, RequestException) as error:
             raise AgnosticsError(f"the engine cannot run a container of {image}: {error}") from error
         finally:
@@ -94,16 +124,15 @@ class DockerSlotFactory(SlotFactory):
         """Close the connections to the engine. Safe to call twice."""
         self._client.close()
 
-    def _create(self, image: str, folder: Path) -> Container:
-        return self._client.containers.create(
-            image,
-            command=["--listen", "/run/agnostics/socket", "--uid", str(_slot_uid()), "--cgroup", self._cgroup()],
-            entrypoint=["/harness"],
-            labels=owner_labels(),
-            user="0:0",
-            hostname="sandbox",
-            working_dir="/w",
+    def _create(self, language: Language, image: str, folder: Path, user: SlotUser) -> Container:
+        api = self._client.api
+        binds: dict[str, Mapping[str, str]] = {str(folder): {"bind": _SHARED, "mode": "rw"}}
+        if language.fork_server:
+            shutil.copy(hold_library_path(), folder / "hold.so")
+            binds[str(folder / "hold.so")] = {"bind": "/hold.so", "mode": "ro"}
+        host = api.create_host_config(
             auto_remove=True,
+            runtime=self._runtime,
             network_mode="none",
             ipc_mode="none",
             read_only=True,
@@ -111,27 +140,36 @@ class DockerSlotFactory(SlotFactory):
             cap_add=CAPABILITIES,
             security_opt=["no-new-privileges"],
             pids_limit=Limits().processes + RESERVED_PROCESSES,
-            environment={"HOME": "/tmp", "TMPDIR": "/tmp", "LANG": "C.UTF-8"},
             log_config=LogConfig(type="none"),
-            healthcheck={"test": ["NONE"]},
             tmpfs={"/w": RAM_DISK, "/tmp": RAM_DISK, "/dev/mqueue": "ro,size=4k"},
-            volumes={
-                str(harness_path()): {"bind": "/harness", "mode": "ro"},
-                str(folder): {"bind": "/run/agnostics", "mode": "rw"},
-            },
+            binds=binds,
         )
+        hold_library = ["--hold-library", "/hold.so"] if language.fork_server else []
+        options = ["--uid", str(user.uid), *self._cgroup_options(), *hold_library]
+        created = api.create_container(
+            image,
+            command=["--listen", f"{_SHARED}/socket", *options],
+            entrypoint=[f"{_SHARED}/harness"],
+            labels=owner_labels(),
+            user="0:0",
+            hostname="sandbox",
+            working_dir="/w",
+            environment={"HOME": "/tmp", "TMPDIR": "/tmp", "LANG": "C.UTF-8"},
+            healthcheck={"test": ["NONE"]},
+            volumes=[bind["bind"] for bind in binds.values()],
+            host_config={**host, "MaskedPaths": docker_masked_paths()},
+        )
+        return self._client.containers.get(created["Id"])
 
-    def _cgroup(self) -> str:
-        """The path of a container's own memory cgroup, as seen inside."""
-        return "/sys/fs/cgroup" if self._engine.get("CgroupVersion") == "2" else "/sys/fs/cgroup/memory"
+    def _cgroup_options(self) -> list[str]:
+        """The harness's options with the paths of the container's own groups, as seen inside."""
+        root = "/sys/fs/cgroup"
+        if self._engine.get("CgroupVersion") == "2":
+            return ["--cgroup", root, "--cpu-cgroup", root]
+        return ["--cgroup", f"{root}/memory", "--cpu-cgroup", f"{root}/cpuacct"]
 
     def _unenforced(self) -> tuple[str, ...]:
         return () if self._engine.get("MemoryLimit") else ("memory",)
-
-
-def _slot_uid() -> int:
-    """A random user id for the slot: the kernel counts processes per user across containers."""
-    return random.SystemRandom().randrange(30_000, 60_000)
 
 
 def _start(container: Container, path: Path) -> socket.socket:
@@ -149,7 +187,9 @@ def _connect(container: Container, path: Path) -> socket.socket:
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         _connect_when_ready(connection, container, path)
-        handshake(connection, START_TIMEOUT_S)
+        container.reload()
+        with opened(counters_of(container.attrs["State"]["Pid"])) as descriptors:
+            handshake(connection, START_TIMEOUT_S, descriptors)
     except OSError as error:
         connection.close()
         raise AgnosticsError(f"the harness in container {container.short_id} does not answer: {error}") from error

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import shutil
 import socket
 import subprocess
@@ -13,6 +12,7 @@ from pathlib import Path
 from agnostics.sandbox.backend import SlotFactory
 from agnostics.sandbox.harness_binary import harness_path
 from agnostics.sandbox.protocol import handshake
+from agnostics.sandbox.slot_users import SlotUser
 from agnostics.sandbox.toolchain import TOOLCHAIN_PATH, require_toolchain
 from agnostics.types.errors import MissingRequirement
 from agnostics.types.language import Language
@@ -25,10 +25,13 @@ class ProcessSlot:
 
     unenforced = ("isolation", "memory") if os.geteuid() == 0 else ("isolation", "memory", "processes")
 
-    def __init__(self, process: subprocess.Popen[bytes], connection: socket.socket, folder: Path) -> None:
+    def __init__(
+        self, process: subprocess.Popen[bytes], connection: socket.socket, folder: Path, user: SlotUser | None
+    ) -> None:
         self.connection = connection
         self._process = process
         self._folder = folder
+        self._user = user
 
     def set_limits(self, memory_mb: int, processes: int) -> None:
         """Do nothing: the only limits are those that the harness sets (RLIMIT_DATA, RLIMIT_NPROC)."""
@@ -42,6 +45,8 @@ class ProcessSlot:
             self._process.kill()
             self._process.wait(timeout=START_TIMEOUT_S)
         shutil.rmtree(self._folder, ignore_errors=True)
+        if self._user:
+            self._user.close()
 
 
 class ProcessSlotFactory(SlotFactory):
@@ -50,11 +55,12 @@ class ProcessSlotFactory(SlotFactory):
     def start(self, language: Language) -> ProcessSlot:
         """Start a slot. Raises MissingRequirement if the toolchain is not installed or the harness does not start."""
         require_toolchain(language)
+        user = SlotUser() if os.geteuid() == 0 else None
         folder = _make_folder()
         ours, theirs = socket.socketpair()
         with theirs:
-            process = _launch(folder, theirs)
-        slot = ProcessSlot(process, ours, folder)
+            process = _launch(folder, user, theirs)
+        slot = ProcessSlot(process, ours, folder, user)
         try:
             handshake(ours, START_TIMEOUT_S)
         except OSError as error:
@@ -73,8 +79,8 @@ def _make_folder() -> Path:
     return folder
 
 
-def _launch(folder: Path, connection: socket.socket) -> subprocess.Popen[bytes]:
-    uid = ["--uid", str(random.randrange(30000, 60000))] if os.geteuid() == 0 else []
+def _launch(folder: Path, user: SlotUser | None, connection: socket.socket) -> subprocess.Popen[bytes]:
+    uid = ["--uid", str(user.uid)] if user else []
     options = ["--fd", str(connection.fileno()), "--work", str(folder / "work"), "--tmp", str(folder / "tmp"), *uid]
     return subprocess.Popen(
         [str(harness_path()), *options],

@@ -1,51 +1,34 @@
-/* The slot's memory cgroup (version 1 or 2): kills by the out-of-memory killer, and the size of files in memory. */
+/* The processor time of all that ran in the slot, as its cgroup (version 1 or 2) counts it. */
 #include "harness.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-static int events_fd = -1, stat_fd = -1;
-static unsigned long seen;
+static int cpu_fd = -1;
+static bool cpu_in_ns;
 
-static unsigned long kills(void) {
+/* Open the counter of processor time of the cgroup `folder`, unless it is of another controller. */
+void watch_cpu_cgroup(int folder) {
+    if (cpu_fd >= 0) return;
+    cpu_fd = openat(folder, "cpuacct.usage", O_RDONLY | O_CLOEXEC);
+    cpu_in_ns = cpu_fd >= 0;
+    if (!cpu_in_ns) cpu_fd = openat(folder, "cpu.stat", O_RDONLY | O_CLOEXEC);
+}
+
+/* The processor time of everything in the slot but the harness and the fork server, also of processes that nobody waited for; 0 if unknown.
+ */
+uint64_t slot_cpu_us(void) {
     char text[1024];
-    ssize_t size = pread(events_fd, text, sizeof text - 1, 0);
-    if (size <= 0) return seen;
+    struct timespec own;
+    ssize_t size = cpu_fd < 0 ? 0 : pread(cpu_fd, text, sizeof text - 1, 0);
+    if (size <= 0 || clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own)) return 0;
     text[size] = 0;
-    const char *line = strstr(text, "oom_kill ");
-    return line ? strtoul(line + strlen("oom_kill "), NULL, 10) : seen;
-}
-
-/* Open the counters of the cgroup mounted at `cgroup`. */
-void watch_memory_cgroup(const char *cgroup) {
-    static const char *const names[] = {"memory.events", "memory.oom_control"};
-    char path[4096];
-    for (size_t i = 0; events_fd < 0 && i < 2; i++) {
-        snprintf(path, sizeof path, "%s/%s", cgroup, names[i]);
-        events_fd = open(path, O_RDONLY | O_CLOEXEC);
-    }
-    if (events_fd >= 0) seen = kills();
-    snprintf(path, sizeof path, "%s/memory.stat", cgroup);
-    stat_fd = open(path, O_RDONLY | O_CLOEXEC);
-}
-
-/* The size of files in memory (RAM disks, memfds, shared mappings) in the slot; 0 if unknown. */
-uint64_t shared_memory_kb(void) {
-    char text[8192];
-    ssize_t size = stat_fd < 0 ? 0 : pread(stat_fd, text, sizeof text - 1, 0);
-    text[size > 0 ? size : 0] = 0;
-    const char *line = strstr(text, "\nshmem ");
-    return line ? strtoull(line + strlen("\nshmem "), NULL, 10) >> 10 : 0;
-}
-
-bool counts_oom_kills(void) { return events_fd >= 0; }
-
-bool oom_killed_since_last_call(void) {
-    if (events_fd < 0) return false;
-    unsigned long before = seen;
-    seen = kills();
-    return seen > before;
+    const char *number = cpu_in_ns ? text : strstr(text, "usage_usec ");
+    if (!number) return 0;
+    uint64_t all_us = cpu_in_ns ? strtoull(number, NULL, 10) / 1000 : strtoull(number + strlen("usage_usec "), NULL, 10);
+    uint64_t own_us = (uint64_t)own.tv_sec * 1000000 + (uint64_t)own.tv_nsec / 1000 + fork_server_cpu_us();
+    return all_us > own_us ? all_us - own_us : 0;
 }

@@ -9,7 +9,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { VERSION = 1, MAX_FRAME = 1 << 28, KEPT_BYTES = 1 << 20, LARGE_FRAME = 256 << 10, EXCERPT = 80 };
+enum { VERSION = 3, MAX_FRAME = 1 << 28, KEPT_BYTES = 1 << 20, LARGE_FRAME = 256 << 10, EXCERPT = 80, PART_BYTES = 1 << 20 };
+
+/* Flags in the length of a frame: more of the result follows; the parts sent before do not count. */
+static const uint32_t PART = 1U << 31, VOID = 1U << 30;
 
 static bool read_exactly(int fd, char *to, size_t size) {
     while (size > 0) {
@@ -148,6 +151,7 @@ const char *parse_job(const struct frame *frame, struct job *job) {
     job->processes = take_u32(&reader);
     job->output_bytes = take_u32(&reader), job->keep_bytes = take_u32(&reader);
     job->absolute = take_double(&reader), job->relative = take_double(&reader);
+    job->hold_at = take_text(&reader);
     take_files(&reader, job);
     job->compile = take_texts(&reader);
     job->execute = take_texts(&reader);
@@ -184,16 +188,20 @@ static void put_bytes(struct result *result, struct slice bytes) {
     put(result, bytes.data, bytes.size);
 }
 
+void put_text(struct result *result, const char *text) { put_bytes(result, (struct slice){text, strlen(text)}); }
+
 static struct slice excerpt(struct slice text) {
     return (struct slice){text.data ? text.data : "", text.size > EXCERPT ? EXCERPT : text.size};
 }
 
-/* Start a result: `error` is empty if the job was run, else the reason why it could not be. */
+/* Start a result: `error` is empty if the job was run, else the reason why it could not be; parts of it that were sent
+ * are then void. */
 void begin_result(struct result *result, const char *error) {
+    if (result->in_parts) result->is_void = true;
     if (result->capacity > KEPT_BYTES) free(result->data), result->data = NULL, result->capacity = 0;
     result->size = 0;
     put_u32(result, 0);
-    put_bytes(result, (struct slice){error, strlen(error)});
+    put_text(result, error);
 }
 
 void put_run_result(struct result *result, const struct run_result *run, const struct difference *difference) {
@@ -214,9 +222,10 @@ void put_run_result(struct result *result, const struct run_result *run, const s
     put_bytes(result, excerpt(difference->actual));
 }
 
-bool send_result(int connection, struct result *result) {
-    uint32_t size = (uint32_t)(result->size - sizeof size);
+static bool send_frame(int connection, struct result *result, uint32_t flags) {
+    uint32_t size = (uint32_t)(result->size - sizeof size) | flags | (result->is_void ? VOID : 0);
     memcpy(result->data, &size, sizeof size);
+    result->is_void = false;
     for (size_t sent = 0; sent < result->size;) {
         ssize_t now = send(connection, result->data + sent, result->size - sent, MSG_NOSIGNAL);
         if (now < 0 && errno == EINTR) continue;
@@ -224,4 +233,19 @@ bool send_result(int connection, struct result *result) {
         sent += (size_t)now;
     }
     return true;
+}
+
+/* Send what there is of a large result, so that a program whose outputs are returned whole does not fill the slot. */
+bool send_part(int connection, struct result *result) {
+    if (result->size < PART_BYTES) return true;
+    if (!send_frame(connection, result, PART)) return false;
+    result->in_parts = true;
+    result->size = sizeof(uint32_t);
+    return true;
+}
+
+bool send_result(int connection, struct result *result) {
+    bool sent = send_frame(connection, result, 0);
+    result->in_parts = false;
+    return sent;
 }

@@ -51,6 +51,7 @@ struct job {
     char **compile; /* empty if nothing is compiled */
     char **execute;
     char **environment;
+    const char *hold_at; /* the file at which its interpreter is held to be forked; empty if it is executed */
     struct test *tests;
     size_t test_count;
     const struct frame *frame; /* the one that holds it */
@@ -71,6 +72,7 @@ void free_job(struct job *job);
 struct result {
     char *data;
     size_t size, capacity;
+    bool in_parts, is_void; /* a part was sent; what was sent does not count */
 };
 
 struct difference {
@@ -91,7 +93,9 @@ struct run_result {
 void begin_result(struct result *result, const char *error);
 void put_byte(struct result *result, uint8_t value);
 void put_u32(struct result *result, uint32_t value);
+void put_text(struct result *result, const char *text);
 void put_run_result(struct result *result, const struct run_result *run, const struct difference *difference);
+bool send_part(int connection, struct result *result);
 bool send_result(int connection, struct result *result);
 
 /* compare.c */
@@ -102,20 +106,34 @@ struct settings {
     int connection;
     uid_t uid; /* the user of programs; 0 for the harness's own */
     const char *work, *scratch;
+    const char *hold_library; /* the library of the fork server; NULL if the slot has none */
     uint64_t frame_kb; /* the current job's: memory of the harness, which counts in the peak of its children */
     bool namespaced; /* it is the first process of its pid namespace */
 };
 
 extern struct settings settings;
+void die(const char *what);
+
+/* overlay.c, user_namespace.c: before the slot starts. */
+char **overlay_folders(char **folders);
+void enter_user_namespace(const char *map);
 
 /* seccomp.c, privileges.c: restrictions that programs inherit and cannot undo. */
 void install_filter(void);
+bool refuse_messages(void);
 void keep_needed_capabilities(void);
 void mount_ram_disks(const char *bytes, const char *inodes);
 
-/* cgroup.c: the slot's memory cgroup. */
-void watch_memory_cgroup(const char *cgroup);
-uint64_t shared_memory_kb(void);
+/* cgroup.c, slot_memory.c: the slot's cgroups. */
+void watch_cpu_cgroup(int folder);
+uint64_t slot_cpu_us(void);
+void use_memory_limit(int fd);
+void watch_memory_cgroup(int folder);
+bool counts_memory(void);
+uint64_t held_memory_kb(void);
+uint64_t uncounted_kb(void);
+uint64_t narrow_slot_memory(uint64_t more_kb);
+void widen_slot_memory(void);
 bool counts_oom_kills(void);
 bool oom_killed_since_last_call(void);
 
@@ -126,24 +144,27 @@ struct command {
     int in, out, err;
     uint64_t file_bytes, data_mb;
     uint32_t processes;
+    bool forked; /* by the fork server, if it still runs */
 };
 
+void apply_fixed_limits(void);
 const char *find_executable(const char *name, char **environment, char *buffer, size_t size);
 pid_t spawn(const struct command *command, int *pidfd, int *error);
 
 /* usage.c: the resource usage of the slot's living processes, from /proc. */
 struct usage {
-    uint64_t cpu_us, delay_us, resident_kb, private_kb;
+    uint64_t cpu_us, delay_us;
+    uint64_t private_kb, shared_kb; /* without the pages of files on a disk */
     bool runnable; /* a thread runs or waits for a processor */
 };
 
-void measure_processes(pid_t program, struct usage *usage);
+void measure_processes(pid_t program, bool memory, struct usage *usage);
 
 /* run.c */
 struct limits {
     uint64_t time_us, file_bytes, out_bytes, memory_mb, data_mb;
     uint32_t processes;
-    bool watch_memory; /* the slot has no memory limit, or a higher one */
+    bool forked;
 };
 
 struct streams {
@@ -157,16 +178,40 @@ uint64_t clock_us(void);
 /* memory.c: files in memory. */
 int sealed_input(struct slice input);
 int output_file(void);
+void hold_reserve(void);
+void release_reserve(void);
 bool read_output(int fd, size_t limit, struct frame *buffer, struct slice *out);
 uint64_t file_size(int fd);
+uint64_t file_kb(int fd);
 
 /* wipe.c: processes and files. */
+struct entry { /* of a folder, as getdents64(2) gives it */
+    uint64_t inode;
+    int64_t offset;
+    unsigned short length;
+    unsigned char type;
+    char name[];
+};
+
+bool is_dots(const char *name);
 void kill_everything(void);
 void open_folders(void);
+void restore_folders(void);
 const char *write_file(const struct file *file);
 const char *keep_products(void);
 void forget_products(void);
 bool wipe_scratch(void);
+uint64_t disks_kb(void);
+
+/* fork_server.c */
+const char *prepare_fork_server(const struct job *job);
+bool is_forked(const struct job *job);
+pid_t fork_program(const struct command *command, int *pidfd);
+pid_t fork_server_pid(void);
+bool fork_server_ended(pid_t pid);
+uint64_t fork_server_cpu_us(void);
+const char *fork_server_refusal(void);
+bool kill_all_but_fork_server(void);
 
 /* products.c */
 const char *lock_products(bool compiled);

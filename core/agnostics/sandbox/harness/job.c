@@ -40,7 +40,7 @@ static const char *run_compiler(const struct job *job, const struct streams *str
     static char message[512];
     uint32_t processes = job->processes > COMPILE_PROCESSES ? job->processes : COMPILE_PROCESSES;
     struct limits limits = {job->compile_ms * 1000UL, COMPILE_FILE_BYTES, COMPILE_LOG_BYTES, job->compile_mb, 0, processes,
-                            !counts_oom_kills()};
+                            false};
     const char *path = find_executable(job->compile[0], job->environment, path_buffer, sizeof path_buffer);
     if (path) return run_command(path, job->compile, job->environment, &limits, streams, run);
     snprintf(message, sizeof message, "%.200s is not installed in this sandbox", job->compile[0]);
@@ -59,7 +59,7 @@ static const char *compile(const struct job *job, struct run_result *run) {
 
 /* Write the program into the work folder, and compile it if its language does. */
 static const char *prepare(const struct job *job, struct run_result *compiled) {
-    const char *error = NULL;
+    const char *error = prepare_fork_server(job);
     for (size_t i = 0; !error && i < job->file_count; i++) error = write_file(&job->files[i]);
     *compiled = (struct run_result){.verdict = ACCEPTED, .exit_code = -1, .signal = -1};
     if (!error && job->compile[0]) error = compile(job, compiled);
@@ -86,10 +86,9 @@ static void shrink_memory(const struct job *job) {
 static const char *run_program(const struct job *job, const struct streams *streams, struct run_result *run) {
     char path_buffer[4096];
     static char message[512];
-    bool slot_is_wider = job->compile[0] && job->compile_mb > job->memory_mb;
     struct limits limits = {job->run_ms * 1000UL, job->output_bytes + 1UL, job->output_bytes,
                             job->memory_mb,       job->data_mb,            job->processes,
-                            slot_is_wider || !counts_oom_kills()};
+                            is_forked(job)};
     const char *path = find_executable(job->execute[0], job->environment, path_buffer, sizeof path_buffer);
     shrink_memory(job);
     if (path) return run_command(path, job->execute, job->environment, &limits, streams, run);
@@ -125,6 +124,7 @@ static const char *run_test(const struct job *job, const struct test *test, stru
 static const char *clean_up(const struct job *job) {
     struct run_result again;
     if (!wipe_scratch()) return "cannot clear the folders after a program";
+    hold_reserve();
     if (products_unchanged()) return NULL;
     forget_products();
     if (!wipe_scratch()) return "cannot clear the folders after a program";
@@ -147,6 +147,7 @@ static const char *run_tests(const struct job *job, struct result *result) {
         const char *error = run_test(job, &job->tests[i], &run, &difference);
         if (error) return error;
         put_run_result(result, &run, &difference);
+        if (!send_part(settings.connection, result)) return "the client is gone";
         error = clean_up(job);
         if (error) return error;
         stopped = job->stop_on_failure && run.verdict != ACCEPTED;
@@ -168,10 +169,12 @@ static const char *prepare_and_run(const struct job *job, struct result *result)
 /* Run a job and write its result. */
 void run_job(const struct job *job, struct result *result) {
     begin_result(result, "");
+    hold_reserve();
     const char *error = prepare_and_run(job, result);
     kill_everything();
     forget_products();
     if (!wipe_scratch() && !error) error = "cannot clear the folders after a program";
     if (error) begin_result(result, error);
+    else put_text(result, *job->hold_at ? fork_server_refusal() : "");
     shrink(&out_buffer), shrink(&err_buffer);
 }

@@ -1,7 +1,10 @@
 /* Start-up: set up the harness in the slot that the backend made, drop unneeded privileges, and serve jobs.
  *
  * harness [--fd N | --listen PATH] [--uid N] [--work DIR] [--tmp DIR] [--mount BYTES INODES] [--cgroup DIR]
- * harness --join FILE... -- COMMAND...     join cgroups (by their cgroup.procs), then execute the command
+ *         [--cpu-cgroup DIR] [--hold-library FILE]
+ * harness --join FILE... [--overlay FOLDER...] [--users MAP] -- COMMAND...
+ *         join cgroups (by their cgroup.procs), overlay folders (overlay.c), enter a user namespace
+ *         (user_namespace.c), then execute the command
  */
 #include "harness.h"
 
@@ -19,21 +22,21 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { BIG_FRAME = 1 << 20 };
+enum { BIG_FRAME = 1 << 20, CGROUP_FILES = 4 };
 
 struct settings settings = {.connection = -1, .work = "/w", .scratch = "/tmp"};
 extern char **environ;
 
-static void die(const char *what) {
-    perror(what);
-    exit(3);
-}
-
 static int join_and_exec(char **arguments) {
-    for (; *arguments && strcmp(*arguments, "--"); arguments++) {
+    for (; *arguments && strncmp(*arguments, "--", 2); arguments++) {
         int fd = open(*arguments, O_WRONLY | O_CLOEXEC);
         if (fd < 0 || write(fd, "0", 1) != 1) die(*arguments);
         close(fd);
+    }
+    if (*arguments && !strcmp(*arguments, "--overlay")) arguments = overlay_folders(arguments + 1);
+    if (*arguments && arguments[1] && !strcmp(*arguments, "--users")) {
+        enter_user_namespace(arguments[1]);
+        arguments += 2;
     }
     if (!*arguments || !arguments[1]) exit(2);
     execvp(arguments[1], arguments + 1);
@@ -89,6 +92,7 @@ static void read_settings(int count, char **arguments) {
     const char *work = option(count, arguments, "--work", 1), *scratch = option(count, arguments, "--tmp", 1);
     settings.uid = uid ? (uid_t)strtoul(uid, NULL, 10) : 0;
     settings.namespaced = getpid() == 1;
+    settings.hold_library = option(count, arguments, "--hold-library", 1);
     if (work) settings.work = work;
     if (scratch) settings.scratch = scratch;
     if (fd) settings.connection = atoi(fd);
@@ -103,6 +107,44 @@ static void end_with_parent(void) {
 static void connect_client(const char *path) {
     if (path) settings.connection = accept_one(path);
     if (settings.connection < 0 || fcntl(settings.connection, F_SETFD, FD_CLOEXEC)) die("harness: no connection");
+}
+
+static void watch_cgroup(int folder) {
+    watch_memory_cgroup(folder);
+    watch_cpu_cgroup(folder);
+}
+
+static void use_cgroup_file(int fd) {
+    struct stat status;
+    if (fstat(fd, &status) || !S_ISDIR(status.st_mode)) {
+        use_memory_limit(fd);
+        return;
+    }
+    watch_cgroup(fd);
+    close(fd);
+}
+
+/* Use the files of the cgroups that the client sends with its first bytes, which stay to be read: limits, then folders.
+ * Unlike mounts in the slot they can be written to, and programs cannot see them. */
+static void watch_sent_cgroups(void) {
+    char byte, control[CMSG_SPACE(CGROUP_FILES * sizeof(int))] __attribute__((aligned(8)));
+    struct iovec bytes = {&byte, 1};
+    struct msghdr message = {.msg_iov = &bytes, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+    if (recvmsg(settings.connection, &message, MSG_PEEK | MSG_CMSG_CLOEXEC) <= 0) return;
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    if (!header || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) return;
+    for (size_t at = 0; at + CMSG_LEN(sizeof(int)) <= header->cmsg_len; at += sizeof(int)) {
+        int fd;
+        memcpy(&fd, CMSG_DATA(header) + at, sizeof fd);
+        use_cgroup_file(fd);
+    }
+}
+
+static void watch_mounted_cgroup(const char *path) {
+    int folder = path ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (folder < 0) return;
+    watch_cgroup(folder);
+    close(folder);
 }
 
 static void lock_down(void) {
@@ -169,9 +211,10 @@ int main(int count, char **arguments) {
     const char *bytes = option(count, arguments, "--mount", 1), *inodes = option(count, arguments, "--mount", 2);
     if (bytes && inodes) mount_ram_disks(bytes, inodes);
     open_folders();
-    const char *cgroup = option(count, arguments, "--cgroup", 1);
-    if (cgroup) watch_memory_cgroup(cgroup);
     connect_client(option(count, arguments, "--listen", 1));
+    watch_sent_cgroups();
+    watch_mounted_cgroup(option(count, arguments, "--cgroup", 1));
+    watch_mounted_cgroup(option(count, arguments, "--cpu-cgroup", 1));
     lock_down();
     while (serve_job(&result)) {
     }

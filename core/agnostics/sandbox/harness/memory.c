@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { RESERVE_BYTES = 8 << 20 };
+
 static bool write_all(int fd, struct slice data) {
     while (data.size > 0) {
         ssize_t now = write(fd, data.data, data.size);
@@ -35,9 +37,33 @@ int sealed_input(struct slice input) {
 
 int output_file(void) { return memfd_create("output", MFD_CLOEXEC); }
 
+/* Memory that is charged to the slot while nothing is wrong, so that the harness has some to clean up with after a
+ * program that filled the slot to the brim. It is a file, since mapped memory would count in the peak of programs. */
+static int reserve_fd = -1;
+
+void hold_reserve(void) {
+    static const char page[4096] = "reserve";
+    struct stat status;
+    if (reserve_fd < 0) reserve_fd = memfd_create("reserve", MFD_CLOEXEC);
+    if (reserve_fd < 0 || fstat(reserve_fd, &status)) return;
+    for (off_t at = status.st_size; at < RESERVE_BYTES; at += (off_t)sizeof page)
+        if (pwrite(reserve_fd, page, sizeof page, at) != (ssize_t)sizeof page) return;
+}
+
+void release_reserve(void) {
+    if (reserve_fd >= 0 && ftruncate(reserve_fd, 0)) { /* then the memory is not needed */
+    }
+}
+
 uint64_t file_size(int fd) {
     struct stat status;
     return fstat(fd, &status) ? 0 : (uint64_t)status.st_size;
+}
+
+/* The memory that a file in memory takes, which may be less than its size. */
+uint64_t file_kb(int fd) {
+    struct stat status;
+    return fstat(fd, &status) ? 0 : (uint64_t)status.st_blocks / 2;
 }
 
 /* Read up to `limit` bytes of an output into `buffer`, which grows as needed. */

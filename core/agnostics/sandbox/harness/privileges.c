@@ -3,7 +3,6 @@
 
 #include <linux/capability.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -12,11 +11,6 @@
 static const uint32_t needed = 1U << CAP_SETUID | 1U << CAP_SETGID | 1U << CAP_KILL | 1U << CAP_CHOWN |
                                1U << CAP_DAC_OVERRIDE | 1U << CAP_FOWNER;
 
-static void fail(const char *what) {
-    perror(what);
-    exit(3);
-}
-
 /* Drop every capability but those needed to act on the slot's user; all of them if there is no such user. */
 void keep_needed_capabilities(void) {
     for (unsigned long capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++)
@@ -24,13 +18,13 @@ void keep_needed_capabilities(void) {
     uint32_t kept = settings.uid ? needed : 0;
     struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
     struct __user_cap_data_struct data[2] = {{kept, kept, 0}, {0, 0, 0}};
-    if (syscall(SYS_capset, &header, data)) fail("harness: cannot give up capabilities");
+    if (syscall(SYS_capset, &header, data)) die("harness: cannot give up capabilities");
 }
 
 static void mount_ram_disk(const char *path, const char *bytes, const char *inodes) {
     char options[128];
     snprintf(options, sizeof options, "mode=1777,size=%s,nr_inodes=%s", bytes, inodes);
-    if (mount("tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV, options)) fail("harness: cannot mount a RAM disk");
+    if (mount("tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV, options)) die("harness: cannot mount a RAM disk");
 }
 
 /* Mount the work and the scratch folder; bwrap's own --tmpfs limits the bytes but not the inodes. */

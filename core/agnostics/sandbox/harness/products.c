@@ -1,41 +1,98 @@
 /* The compiler's outputs, protected from the program between tests. If programs run as another user, the files become
- * the harness's and read-only; if they run as the same user, the files are compared by fingerprint after each test. */
+ * the harness's and read-only; if they run as the same user, the files become read-only and are compared by fingerprint
+ * after each test. */
 #include "harness.h"
 
-#include <ftw.h>
+#include <fcntl.h>
+#include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-
-enum { OPEN_FOLDERS = 16 };
 
 static uint64_t fingerprint;
 static struct timespec newest;
 
-static int take_ownership(const char *path, const struct stat *status, int kind, struct FTW *place) {
-    if (place->level == 0) return 0;
-    if (lchown(path, 0, 0)) return 1;
-    if (kind == FTW_SL) return 0;
-    return chmod(path, (status->st_mode & 0555) | (S_ISDIR(status->st_mode) ? 0555 : 0444));
+typedef bool visitor(int folder, const char *name, const struct stat *status);
+
+/* The places of the folders above the one that is visited, at which their entries continue. */
+static int64_t *places;
+static size_t depth, capacity;
+
+static void push_place(int64_t place) {
+    if (depth == capacity) {
+        capacity = 2 * capacity + 64;
+        places = realloc(places, capacity * sizeof *places);
+        if (!places) _exit(1);
+    }
+    places[depth++] = place;
+}
+
+/* Go from `*folder` into one of its entries, or back up; false if that is not possible. */
+static bool enter(int *folder, const char *name) {
+    int next = openat(*folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (next < 0) return false;
+    close(*folder);
+    *folder = next;
+    return true;
+}
+
+/* Visit the next entries of `*folder`, and enter the first folder among them. Returns 1, 0 at the end, and -1 if a visit
+ * failed. */
+static int visit_entries(int *folder, visitor *visit) {
+    static char buffer[32 << 10];
+    long size = syscall(SYS_getdents64, *folder, buffer, sizeof buffer);
+    for (long at = 0; at < size; at += ((struct entry *)(buffer + at))->length) {
+        struct entry *entry = (struct entry *)(buffer + at);
+        struct stat status;
+        if (is_dots(entry->name)) continue;
+        if (fstatat(*folder, entry->name, &status, AT_SYMLINK_NOFOLLOW)) return -1;
+        if (!visit(*folder, entry->name, &status)) return -1;
+        if (!S_ISDIR(status.st_mode) || !enter(folder, entry->name)) continue;
+        push_place(entry->offset);
+        return 1;
+    }
+    return size < 0 ? -1 : size > 0;
+}
+
+/* Visit everything in the work folder, folders before what is in them, however deep: with one descriptor, and without a
+ * path that could be too long. False if that failed. */
+static bool visit_all(visitor *visit) {
+    int folder = open(settings.work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int more = folder < 0 ? -1 : 1;
+    depth = 0;
+    while (more > 0) {
+        more = visit_entries(&folder, visit);
+        if (more || !depth) continue;
+        more = enter(&folder, "..") && lseek(folder, places[--depth], SEEK_SET) >= 0 ? 1 : -1;
+    }
+    if (folder >= 0) close(folder);
+    return !more;
+}
+
+/* Without another user the program could undo it, but not unseen; a write through a mapping leaves no other trace. */
+static bool lock(int folder, const char *name, const struct stat *status) {
+    if (settings.uid && fchownat(folder, name, 0, 0, AT_SYMLINK_NOFOLLOW)) return false;
+    if (S_ISLNK(status->st_mode)) return true;
+    return !fchmodat(folder, name, (status->st_mode & 0555) | (S_ISDIR(status->st_mode) ? 0555 : 0444), 0);
 }
 
 static void mix(uint64_t value) { fingerprint = (fingerprint ^ value) * 0x100000001b3U; }
 
-static int add_to_fingerprint(const char *path, const struct stat *status, int kind, struct FTW *place) {
-    (void)kind;
-    if (place->level == 0) return 0;
-    for (; *path; path++) mix((unsigned char)*path);
+static bool add_to_fingerprint(int folder, const char *name, const struct stat *status) {
+    (void)folder;
+    for (mix(depth); *name; name++) mix((unsigned char)*name);
     mix(status->st_ino), mix((uint64_t)status->st_size), mix(status->st_mode);
     mix((uint64_t)status->st_ctim.tv_sec), mix((uint64_t)status->st_ctim.tv_nsec);
     bool newer = status->st_ctim.tv_sec > newest.tv_sec ||
                  (status->st_ctim.tv_sec == newest.tv_sec && status->st_ctim.tv_nsec > newest.tv_nsec);
     if (newer) newest = status->st_ctim;
-    return 0;
+    return true;
 }
 
 static uint64_t take_fingerprint(void) {
     fingerprint = 0xcbf29ce484222325U;
-    nftw(settings.work, add_to_fingerprint, OPEN_FOLDERS, FTW_PHYS);
+    visit_all(add_to_fingerprint);
     return fingerprint;
 }
 
@@ -52,8 +109,7 @@ static void wait_for_next_tick(void) {
 
 /* Protect the files in the work folder from the program. Returns NULL, or the error. */
 const char *lock_products(bool compiled) {
-    if (settings.uid && compiled && nftw(settings.work, take_ownership, OPEN_FOLDERS, FTW_PHYS))
-        return "cannot take over what the compiler made";
+    if (compiled && !visit_all(lock)) return "cannot take over what the compiler made";
     if (!settings.uid) {
         newest = (struct timespec){0, 0};
         original_fingerprint = take_fingerprint();

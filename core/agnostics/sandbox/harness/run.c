@@ -13,13 +13,16 @@
 #include <unistd.h>
 
 enum { FIRST_POLL_US = 5000, POLL_US = 20000, HARD_FACTOR = 10, HARD_EXTRA_US = 1000000 };
+enum { SPARE_KB = 1024, PROCESS_KB = 32 };
 
 struct watch {
     pid_t pid;
     int pidfd;
     uint64_t spawned_us, started_us; /* before and after the start */
     uint64_t own_us, cpu_us, reaped_us;
-    uint64_t shared_kb; /* of the slot, before the start */
+    uint64_t slot_cpu_us; /* of the slot, before the start */
+    uint64_t held_kb, disks_kb; /* of the slot, before the start */
+    uint64_t peak_kb; /* that all processes together were seen to have */
     const struct limits *limits;
     const struct streams *streams;
     enum verdict exceeded; /* the limit that was exceeded, or ACCEPTED */
@@ -46,7 +49,7 @@ static void reap_orphans(struct watch *watch) {
         if (waitid(P_ALL, 0, &dead, WEXITED | WNOHANG | WNOWAIT) || !dead.si_pid || dead.si_pid == watch->pid) return;
         struct rusage usage = {0};
         syscall(SYS_wait4, dead.si_pid, NULL, 0, &usage);
-        watch->reaped_us += cpu_of(&usage);
+        if (!fork_server_ended(dead.si_pid)) watch->reaped_us += cpu_of(&usage);
     }
 }
 
@@ -55,28 +58,48 @@ static bool too_much_output(const struct watch *watch) {
     return file_size(streams->out) > watch->limits->out_bytes || file_size(streams->err) > watch->limits->out_bytes;
 }
 
+/* The processor time of the program and of all that it started, as far as the slot's cgroup knows it. */
+static uint64_t cgroup_cpu_us(const struct watch *watch) {
+    uint64_t now_us = slot_cpu_us();
+    return now_us > watch->slot_cpu_us ? now_us - watch->slot_cpu_us : 0;
+}
+
 /* Update the program's own time: the time while it runs or sleeps, but not while it waits for a processor, so that a
  * busy machine fails no correct program. While all its threads sleep, the kernel's count of their waiting time is
  * complete; while one waits it is not, and only the processor time used since is certain. */
 static void measure(struct watch *watch, struct usage *usage) {
-    measure_processes(watch->pid, usage);
+    measure_processes(watch->pid, !counts_memory(), usage);
     uint64_t awake_us = clock_us() - watch->started_us;
-    uint64_t cpu_us = largest(watch->cpu_us, usage->cpu_us + watch->reaped_us);
+    uint64_t cpu_us = largest(watch->cpu_us, largest(usage->cpu_us + watch->reaped_us, cgroup_cpu_us(watch)));
     uint64_t settled_us = awake_us > usage->delay_us ? awake_us - usage->delay_us : 0;
     uint64_t own_us = usage->runnable ? watch->own_us + cpu_us - watch->cpu_us : largest(watch->own_us, settled_us);
     watch->own_us = largest(own_us, cpu_us);
     watch->cpu_us = cpu_us;
 }
 
-/* The size of the program's files in memory, without its outputs. */
-static uint64_t files_kb(const struct watch *watch) {
-    uint64_t streams_kb = (file_size(watch->streams->out) + file_size(watch->streams->err)) >> 10;
-    uint64_t before_kb = watch->shared_kb + streams_kb, now_kb = shared_memory_kb();
+/* The memory of the program by the slot's cgroup, without its outputs. */
+static uint64_t counted_memory_kb(const struct watch *watch) {
+    uint64_t before_kb = watch->held_kb + file_kb(watch->streams->out), now_kb = held_memory_kb();
+    if (watch->streams->err != watch->streams->out) before_kb += file_kb(watch->streams->err);
     return now_kb > before_kb ? now_kb - before_kb : 0;
 }
 
-static uint64_t memory_kb(const struct watch *watch, const struct usage *usage) {
-    return largest(usage->resident_kb, usage->private_kb + files_kb(watch));
+/* The same by its processes: a file in memory counts in each that has mapped it, and while none has only on a disk. */
+static uint64_t mapped_memory_kb(const struct watch *watch, const struct usage *usage) {
+    uint64_t now_kb = disks_kb(), files_kb = now_kb > watch->disks_kb ? now_kb - watch->disks_kb : 0;
+    return usage->private_kb + largest(usage->shared_kb, files_kb);
+}
+
+/* The memory that the kernel grants a program, with its outputs, and with what the kernel needs for each process. */
+static uint64_t allowed_kb(const struct limits *limits) {
+    return (limits->memory_mb << 10) + (2 * limits->out_bytes >> 10) + (uint64_t)PROCESS_KB * limits->processes;
+}
+
+static bool memory_over_limit(struct watch *watch, const struct usage *usage) {
+    uint64_t now_kb = counts_memory() ? counted_memory_kb(watch) : mapped_memory_kb(watch, usage);
+    uint64_t limit_kb = watch->limits->memory_mb << 10;
+    watch->peak_kb = largest(watch->peak_kb, now_kb);
+    return now_kb >= limit_kb + SPARE_KB + (counts_memory() ? uncounted_kb() : 0);
 }
 
 static enum verdict exceeded_limit(struct watch *watch) {
@@ -86,8 +109,13 @@ static enum verdict exceeded_limit(struct watch *watch) {
     if (oom_killed_since_last_call()) return MEMORY_LIMIT;
     if (too_much_output(watch)) return OUTPUT_LIMIT;
     measure(watch, &usage);
-    if (limits->watch_memory && memory_kb(watch, &usage) >> 10 > limits->memory_mb) return MEMORY_LIMIT;
+    if (memory_over_limit(watch, &usage)) return MEMORY_LIMIT;
     return watch->own_us >= limits->time_us || clock_us() - watch->started_us >= hard_us ? TIME_LIMIT : ACCEPTED;
+}
+
+static bool has_ended(pid_t pid) {
+    siginfo_t dead = {0};
+    return !waitid(P_PID, (id_t)pid, &dead, WEXITED | WNOHANG | WNOWAIT) && dead.si_pid == pid;
 }
 
 /* Wait at most `timeout_us` for the program to end. If the client disconnects, everything ends. */
@@ -99,7 +127,7 @@ static bool wait_for_end(const struct watch *watch, uint64_t timeout_us) {
         kill_everything();
         _exit(0);
     }
-    return ends[0].revents & POLLIN;
+    return watch->pidfd < 0 ? has_ended(watch->pid) : ends[0].revents & POLLIN;
 }
 
 static void watch_until_end(struct watch *watch) {
@@ -122,18 +150,23 @@ static bool ended_late(const struct watch *watch, const struct run_result *run) 
     return run->wall_us >= watch->limits->time_us && watch->own_us + since_us >= watch->limits->time_us;
 }
 
+/* The files that the program left on the RAM disks, which the slot's memory holds, are over its limit. */
+static bool disks_over_limit(const struct watch *watch) {
+    uint64_t now_kb = disks_kb();
+    return now_kb > watch->disks_kb && (now_kb - watch->disks_kb) >> 10 >= watch->limits->memory_mb;
+}
+
 /* The kernel killed for lack of memory; or the peak was over the limit; or, if only the address space is limited, the
  * program failed with a peak close to it. */
 static bool memory_exceeded(const struct watch *watch, const struct run_result *run) {
     uint64_t limit_kb = watch->limits->memory_mb * 1024, peak_kb = run->peak_kb;
     if (oom_killed_since_last_call() || peak_kb > limit_kb + settings.frame_kb) return true;
-    if (watch->limits->watch_memory && files_kb(watch) > limit_kb) return true;
     return watch->limits->data_mb && run->exit_code != 0 && peak_kb >= limit_kb / 10 * 9;
 }
 
 /* A program gets SIGXCPU only from itself: an interpreter reports with it that the allowed steps are used up. */
 static enum verdict verdict_of(const struct watch *watch, const struct run_result *run) {
-    if (watch->exceeded == MEMORY_LIMIT || memory_exceeded(watch, run)) return MEMORY_LIMIT;
+    if (watch->exceeded == MEMORY_LIMIT || memory_exceeded(watch, run) || disks_over_limit(watch)) return MEMORY_LIMIT;
     if (watch->exceeded == OUTPUT_LIMIT || too_much_output(watch)) return OUTPUT_LIMIT;
     if (watch->exceeded == TIME_LIMIT || ended_late(watch, run) || run->signal == SIGXCPU) return TIME_LIMIT;
     return run->exit_code != 0 ? RUNTIME_ERROR : ACCEPTED;
@@ -147,6 +180,15 @@ static void record(struct run_result *run, int status, uint64_t cpu_us, uint64_t
     run->wall_us = wall_us;
 }
 
+/* A program may end sooner than it is looked at, and leave its memory to its children. */
+static void look_at_survivors(struct watch *watch) {
+    siginfo_t child = {0};
+    struct usage usage;
+    if (watch->exceeded != ACCEPTED || waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT)) return;
+    measure_processes(watch->pid, !counts_memory(), &usage);
+    if (memory_over_limit(watch, &usage)) watch->exceeded = MEMORY_LIMIT;
+}
+
 /* Kill the program and the processes that it started, and record its result. */
 static void finish(struct watch *watch, struct run_result *run) {
     uint64_t wall_us = clock_us() - watch->spawned_us;
@@ -155,10 +197,16 @@ static void finish(struct watch *watch, struct run_result *run) {
     struct rusage usage = {0};
     while (syscall(SYS_wait4, watch->pid, &status, 0, &usage) < 0 && errno == EINTR) {
     }
-    close(watch->pidfd);
+    if (watch->pidfd >= 0) close(watch->pidfd);
+    uint64_t cpu_us = largest(largest(cpu_of(&usage), cgroup_cpu_us(watch)), watch->cpu_us);
+    look_at_survivors(watch);
     kill_everything();
-    record(run, status, largest(cpu_of(&usage), watch->cpu_us), (uint64_t)usage.ru_maxrss, wall_us);
+    widen_slot_memory();
+    restore_folders();
+    record(run, status, cpu_us, (uint64_t)usage.ru_maxrss, wall_us);
     run->verdict = verdict_of(watch, run);
+    run->peak_kb = largest(run->peak_kb, watch->peak_kb);
+    if (run->verdict == MEMORY_LIMIT) release_reserve();
 }
 
 static const char *start_error(const char *path, int error) {
@@ -171,13 +219,19 @@ static const char *start_error(const char *path, int error) {
 const char *run_command(const char *path, char **argv, char **environment, const struct limits *limits,
                         const struct streams *streams, struct run_result *run) {
     struct command command = {path,         argv,        environment,        streams->in,      streams->out,
-                              streams->err, limits->file_bytes, limits->data_mb, limits->processes};
+                              streams->err, limits->file_bytes, limits->data_mb, limits->processes,
+                              limits->forked};
     struct watch watch = {.limits = limits, .streams = streams, .exceeded = ACCEPTED, .spawned_us = clock_us()};
     int error;
     oom_killed_since_last_call();
-    if (limits->watch_memory) watch.shared_kb = shared_memory_kb();
+    watch.held_kb = narrow_slot_memory(allowed_kb(limits));
+    watch.slot_cpu_us = slot_cpu_us();
+    watch.disks_kb = disks_kb();
     watch.pid = spawn(&command, &watch.pidfd, &error);
-    if (watch.pid < 0) return start_error(path, error);
+    if (watch.pid < 0) {
+        widen_slot_memory();
+        return start_error(path, error);
+    }
     watch.started_us = clock_us();
     watch_until_end(&watch);
     finish(&watch, run);

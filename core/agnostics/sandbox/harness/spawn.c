@@ -39,14 +39,18 @@ static void limit(int resource, uint64_t value) {
     setrlimit(resource, &both);
 }
 
-static void apply_limits(const struct command *command) {
-    limit(RLIMIT_FSIZE, command->file_bytes);
-    if (settings.uid || settings.namespaced) limit(RLIMIT_NPROC, command->processes); /* else it counts other slots */
+void apply_fixed_limits(void) {
     limit(RLIMIT_STACK, STACK_BYTES);
     limit(RLIMIT_NOFILE, OPEN_FILES);
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_MSGQUEUE, 0);
     limit(RLIMIT_MEMLOCK, 64 << 10);
+}
+
+static void apply_limits(const struct command *command) {
+    apply_fixed_limits();
+    limit(RLIMIT_FSIZE, command->file_bytes);
+    if (settings.uid || settings.namespaced) limit(RLIMIT_NPROC, command->processes); /* else it counts other slots */
     if (command->data_mb) limit(RLIMIT_DATA, command->data_mb << 20);
 }
 
@@ -71,18 +75,21 @@ static int exec_child(void *argument) {
     prefer_for_oom_kill();
     apply_limits(command);
     bool connected = dup2(command->in, 0) == 0 && dup2(command->out, 1) == 1 && dup2(command->err, 2) == 2;
-    if (connected && become_user(settings.uid))
+    if (connected && become_user(settings.uid) && refuse_messages())
         execve(command->path, command->argv, command->environment);
     child->error = errno;
     _exit(127);
 }
 
 /* Start `command`. Returns its pid, with a descriptor that becomes readable when it ends; or -1, with the errno in
- * `error`, if it could not be started. */
+ * `error`, if it could not be started. Kernels without such descriptors, as gVisor's, leave -1. */
 pid_t spawn(const struct command *command, int *pidfd, int *error) {
+    pid_t forked = command->forked ? fork_program(command, pidfd) : -1;
+    if (forked > 0) return forked;
     static char stack[64 << 10] __attribute__((aligned(16)));
     struct child child = {command, 0};
     int flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD;
+    *pidfd = -1;
     pid_t pid = clone(exec_child, stack + sizeof stack, flags, &child, pidfd);
     *error = pid < 0 ? errno : child.error;
     if (pid < 0 || !child.error) return pid;

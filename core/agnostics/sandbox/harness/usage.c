@@ -55,39 +55,46 @@ static void add_thread(int pid, const char *thread, struct usage *usage) {
     if (delay_us > usage->delay_us) usage->delay_us = delay_us;
 }
 
-static void add_memory(int pid, struct usage *usage) {
-    char path[64], text[256];
-    unsigned long resident, shared;
-    snprintf(path, sizeof path, "/proc/%d/statm", pid);
-    if (!read_text(path, text, sizeof text) || sscanf(text, "%*u %lu %lu", &resident, &shared) != 2) return;
-    uint64_t page_kb = (uint64_t)sysconf(_SC_PAGESIZE) >> 10;
-    usage->resident_kb += resident * page_kb;
-    usage->private_kb += (resident - shared) * page_kb;
+static uint64_t size_kb(const char *status, const char *name) {
+    const char *line = strstr(status, name);
+    return line ? strtoull(line + strlen(name), NULL, 10) : 0;
 }
 
-static void add_process(int pid, struct usage *usage) {
+/* Add the memory of a thread's process; false if the thread has ended: then that of the others is still there. */
+static bool add_memory(int pid, const char *thread, struct usage *usage) {
+    char path[128], text[4096];
+    snprintf(path, sizeof path, "/proc/%d/task/%.16s/status", pid, thread);
+    if (!read_text(path, text, sizeof text) || !strstr(text, "\nRssAnon:")) return false;
+    usage->private_kb += size_kb(text, "\nRssAnon:");
+    usage->shared_kb += size_kb(text, "\nRssShmem:");
+    return true;
+}
+
+static void add_process(int pid, bool memory, struct usage *usage) {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/task", pid);
     DIR *threads = opendir(path);
-    for (struct dirent *entry; threads && (entry = readdir(threads));)
-        if (entry->d_name[0] != '.') add_thread(pid, entry->d_name, usage);
+    for (struct dirent *entry; threads && (entry = readdir(threads));) {
+        if (entry->d_name[0] == '.') continue;
+        add_thread(pid, entry->d_name, usage);
+        if (memory && add_memory(pid, entry->d_name, usage)) memory = false;
+    }
     if (threads) closedir(threads);
     usage->cpu_us += cpu_us(pid);
-    add_memory(pid, usage);
 }
 
-/* Sum up the processes of the slot; only `program` if the slot has no pid namespace. The delay is the longest total
- * time for which one of their threads has waited for a processor. */
-void measure_processes(pid_t program, struct usage *usage) {
+/* Sum up the processes of the slot, if asked to with their memory; only `program` if the slot has no pid namespace. The
+ * delay is the longest total time for which one of their threads has waited for a processor. */
+void measure_processes(pid_t program, bool memory, struct usage *usage) {
     *usage = (struct usage){0};
     if (!settings.namespaced) {
-        add_process(program, usage);
+        add_process(program, memory, usage);
         return;
     }
     DIR *processes = opendir("/proc");
     for (struct dirent *entry; processes && (entry = readdir(processes));) {
         int pid = atoi(entry->d_name);
-        if (pid > 1) add_process(pid, usage);
+        if (pid > 1 && pid != fork_server_pid()) add_process(pid, memory, usage);
     }
     if (processes) closedir(processes);
 }

@@ -8,18 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/fs.h>
+#include <linux/magic.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-struct entry {
-    uint64_t inode;
-    int64_t offset;
-    unsigned short length;
-    unsigned char type;
-    char name[];
-};
 
 static int work = -1, scratch = -1;
 static char **kept; /* the names in the work folder that stay between tests */
@@ -32,9 +28,10 @@ static void kill_children(void) {
     if (children) fclose(children);
 }
 
-/* Kill every process but the harness. In a pid namespace that is one call, which no fork can outrun; it is not needed
- * if the harness has no children, since every process there descends from one. */
+/* Kill every process but the harness and the fork server. In a pid namespace that is one call, which no fork can
+ * outrun; it is not needed if the harness has no children, since every process there descends from one. */
 void kill_everything(void) {
+    if (kill_all_but_fork_server()) return;
     if (settings.namespaced && waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD) return;
     do {
         if (settings.namespaced) kill(-1, SIGKILL);
@@ -56,6 +53,28 @@ void open_folders(void) {
     exit(3);
 }
 
+/* Undo what a program of the harness's own user did to the two folders themselves: their modes may keep the harness out,
+ * and the next program would see flags. */
+void restore_folders(void) {
+    int folders[] = {work, scratch}, none = 0;
+    for (int i = 0; !settings.uid && i < 2; i++) {
+        fchmod(folders[i], 01777);
+        ioctl(folders[i], FS_IOC_SETFLAGS, &none);
+    }
+}
+
+/* The size of the files in the two folders; 0 where they are not the slot's own RAM disks. */
+uint64_t disks_kb(void) {
+    int folders[] = {work, scratch};
+    uint64_t bytes = 0;
+    for (int i = 0; settings.namespaced && i < 2; i++) {
+        struct statfs disk;
+        if (!fstatfs(folders[i], &disk) && disk.f_type == TMPFS_MAGIC)
+            bytes += (disk.f_blocks - disk.f_bfree) * (uint64_t)disk.f_bsize;
+    }
+    return bytes >> 10;
+}
+
 /* Write a file that the program may read and execute, but not change. Returns NULL, or the error. */
 const char *write_file(const struct file *file) {
     int fd = openat(work, file->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0555);
@@ -69,7 +88,7 @@ const char *write_file(const struct file *file) {
     return NULL;
 }
 
-static bool is_dots(const char *name) { return !strcmp(name, ".") || !strcmp(name, ".."); }
+bool is_dots(const char *name) { return !strcmp(name, ".") || !strcmp(name, ".."); }
 
 static bool is_kept(const char *name) {
     for (size_t i = 0; i < kept_count; i++)
@@ -137,7 +156,11 @@ static bool sweep(int top, bool keep) {
 }
 
 /* Remove all files but those kept by `keep_products`. */
-bool wipe_scratch(void) { return sweep(work, true) && sweep(scratch, false); }
+bool wipe_scratch(void) {
+    bool wiped = sweep(work, true) && sweep(scratch, false);
+    if (!settings.uid) futimens(work, NULL), futimens(scratch, NULL); /* a program may have set them */
+    return wiped;
+}
 
 void forget_products(void) {
     for (size_t i = 0; i < kept_count; i++) free(kept[i]);

@@ -65,7 +65,7 @@ class ClusterPool:
             self._client.close()
             reasons = "; ".join(self._nodes.rejected.values()) or f"none answered within {START_TIMEOUT_S} s"
             raise MissingRequirement(f"no node of the cluster can run programs: {reasons}")
-        self._backpressure = Backpressure(QUEUE_PER_SLOT * self.size)
+        self._backpressure = Backpressure(QUEUE_PER_SLOT * self.size, always=self.size)
         self._thread = threading.Thread(target=self._run, name="agnostics-cluster", daemon=True)
         self._thread.start()
 
@@ -87,10 +87,11 @@ class ClusterPool:
 
     def submit(self, language: Language, job: Job) -> Future[JobResult]:
         """Queue a job; blocks while the queue is full. Raises AgnosticsError once the pool is closed."""
-        while not self._backpressure.acquire(timeout_s=1):
+        size = job.size
+        while not self._backpressure.acquire(size, timeout_s=1):
             self._raise_if_closed()
         future = self.submit_now(language, job)
-        future.add_done_callback(lambda _: self._backpressure.release())
+        future.add_done_callback(lambda _: self._backpressure.release(size))
         return future
 
     def submit_now(self, language: Language, job: Job) -> Future[JobResult]:

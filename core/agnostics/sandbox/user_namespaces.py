@@ -1,0 +1,22 @@
+"""User namespaces for the slots that root starts: root in a slot is an ordinary user of this machine."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from agnostics.sandbox.harness_binary import can_start
+from agnostics.sandbox.slot_users import LAST
+
+
+def user_map(root: int, *users: int) -> str:
+    """The map of a namespace in which the user `root` of this machine is root, and `users` are themselves."""
+    return "\n".join([f"0 {root} 1", *(f"{user} {user} 1" for user in users)])
+
+
+def can_make_user_namespaces(harness: Path) -> bool:
+    """Whether root can start a slot in one here: in a container that hides parts of /proc it cannot mount another."""
+    if os.geteuid() != 0:
+        return False
+    bwrap = ["bwrap", "--unshare-pid", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "true"]
+    return can_start(harness, ["--users", user_map(LAST)], bwrap)
