@@ -90,6 +90,16 @@ def test_tables_for_people_hold_the_same_and_hostile_text_does_nothing(agn: Agn,
     assert "red[bold]" in asked
 
 
+def test_a_query_within_one_long_call_of_a_function_is_stopped(filled: tuple[str, str]) -> None:
+    """PostgreSQL stops by itself, and has no such function."""
+    long = "select instr(printf('%.*c', 60000000, 'a'), printf('%.*c', 30000000, 'a') || 'b')"
+    query = ["results", "query", long, "--seconds", "0.5", "--store", filled[0]]
+    answer = subprocess.run([sys.executable, "-m", "agnostics", *query], capture_output=True, text=True, timeout=60)
+    assert answer.returncode == 2
+    assert answer.stderr.startswith("agn: SQL: ")
+    assert len(answer.stderr.splitlines()) == 1
+
+
 def test_every_query_of_the_documentation_returns_rows(agn: Agn, filled: tuple[str, str]) -> None:
     assert len(QUESTIONS) >= 15
     for sql in QUESTIONS:

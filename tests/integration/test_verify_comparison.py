@@ -8,7 +8,7 @@ import pytest
 from agnostics.sandbox.job_codec import CheckerInput, checker_job
 from agnostics.types.errors import UsageError
 from agnostics.types.language import Language
-from agnostics.types.task import Checker, Comparison, Task, Test
+from agnostics.types.task import Checker, Comparison, LimitOverrides, Task, Test
 from agnostics.verify import Verifier
 
 ECHO = "io.write(io.read('*a'))"
@@ -149,6 +149,12 @@ def test_a_checker_that_fails_is_the_sandboxs_fault_and_says_so(verifier: Verifi
 
 def test_a_program_that_crashes_never_reaches_the_checker(verifier: Verifier, lua: Language) -> None:
     assert verifier.verify(lua, "error('x')", checked("os.exit(0)", ("1", "1"))).verdict == "runtime_error"
+
+
+def test_outputs_that_wait_for_a_checker_take_none_of_the_programs_memory(verifier: Verifier, lua: Language) -> None:
+    task = checked("os.exit(0)", *[("", "")] * 30)
+    task = task.model_copy(update={"limits": LimitOverrides(memory_mb=64)})
+    assert verifier.verify(lua, "io.write(('x'):rep(4900000))", task).verdict == "accepted"
 
 
 def test_a_checker_in_an_unknown_language_is_refused_by_name(verifier: Verifier, lua: Language) -> None:

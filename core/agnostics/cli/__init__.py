@@ -30,6 +30,11 @@ COMMANDS = {
 """The built-in commands with their one-line help: each is `command` in the module of its name in this package."""
 
 
+_STDERR = 2
+_OUTPUT_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
+"""Errors of a full or broken output, such as stdout opened for reading only."""
+
+
 class LazyGroup(click.Group):
     """A group that imports a built-in command only when it is used, so that `agn --help` is fast."""
 
@@ -80,7 +85,18 @@ def agn(no_plugins: bool) -> None:
 
 def main(argv: list[str] | None = None) -> None:
     """Run `agn` and exit: 0 success, 1 failure, 2 usage error, 3 missing requirement, 130 interrupted."""
+    _open_standard_descriptors()
     sys.exit(call(sys.argv[1:] if argv is None else argv))
+
+
+def _open_standard_descriptors() -> None:
+    """Open the null device for those of stdin, stdout and stderr that are closed.
+
+    Else the next file or socket gets the number, and what a library or a child process prints goes into it.
+    """
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= _STDERR:
+        os.set_inheritable(descriptor, True)
+    os.close(descriptor)
 
 
 def _discard_output() -> None:
@@ -111,7 +127,7 @@ def call(argv: list[str]) -> int:
         _discard_output()
         return 141
     except OSError as error:
-        if error.errno != errno.ENOSPC:
+        if error.errno not in _OUTPUT_ERRORS:
             raise
         _discard_output()
         click.echo(f"agn: {error.filename or 'stdout'}: {error.strerror}", err=True)

@@ -13,6 +13,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from agnostics.types.errors import UsageError
+
 json_option = click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
 
 console = Console(stderr=True, highlight=False)
@@ -21,8 +23,13 @@ console = Console(stderr=True, highlight=False)
 
 @contextmanager
 def reserve_stdout() -> Iterator[TextIO]:
-    """Stdout for results; in the block, prints of libraries such as Ray go to stderr."""
-    results = sys.stdout
+    """Stdout for results; in the block, prints of libraries such as Ray go to stderr.
+
+    Raises UsageError if stdout is closed.
+    """
+    results: TextIO | None = sys.stdout
+    if results is None:
+        raise UsageError("stdout is closed, so the results would be lost; connect it to a file or a pipe")
     with redirect_stdout(sys.stderr):
         yield results
 

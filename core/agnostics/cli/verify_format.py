@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, BinaryIO, Self
 
 from msgspec.structs import asdict
 from pydantic import Field, ValidationError, model_validator
 
+from agnostics.sandbox.protocol import MAX_FRAME
 from agnostics.types.errors import UsageError, unknown_name_error
 from agnostics.types.language import Language
 from agnostics.types.task import Comparison, Frozen, LimitOverrides, Task, Test
 from agnostics.types.verification import CompileResult, TestResult, Verification
+
+MAX_LINE_BYTES = 2 * MAX_FRAME
+"""The longest line that is read: JSON takes up to twice the bytes of the texts in it, or so."""
+_PART = 1 << 20
 
 
 class VerifyRequest(Frozen):
@@ -50,18 +56,59 @@ class Malformed:
     error: str
 
 
+def read_requests(file: BinaryIO) -> Iterator[tuple[VerifyRequest | Malformed, int]]:
+    """The requests on the lines of `file`, blank ones left out, each with its size in bytes.
+
+    Raises UsageError if the file cannot be read further.
+    """
+    while line := _read_line(file):
+        size = len(line)
+        if size > MAX_LINE_BYTES:
+            yield Malformed(None, f"the line is longer than {MAX_LINE_BYTES} bytes"), 0
+        elif line.strip():
+            request = parse(line)
+            del line  # which is as large as the request
+            yield request, size
+
+
+def _read_line(file: BinaryIO) -> bytes:
+    """The next line; of one that is too long the beginning, and the rest is skipped."""
+    try:
+        line = rest = file.readline(MAX_LINE_BYTES + 1)
+        while len(line) > MAX_LINE_BYTES and rest and not rest.endswith(b"\n"):
+            rest = file.readline(_PART)
+    except OSError as error:
+        raise UsageError(f"{file.name}: cannot be read: {error.strerror or error}") from error
+    return line
+
+
 def parse(line: bytes) -> VerifyRequest | Malformed:
     """The request on a line, or the reason why it is none."""
     try:
         data = json.loads(line)
     except ValueError as error:
         return Malformed(None, f"not JSON: {error}")
+    except RecursionError:
+        return Malformed(None, "not JSON: it is nested too deeply")
     if not isinstance(data, dict):
         return Malformed(None, "expected a JSON object")
+    if problem := _id_problem(data.get("id")):
+        return Malformed(None, f"id: {problem}")
     try:
         return VerifyRequest.model_validate(data)
     except ValidationError as error:
         return Malformed(data.get("id"), _error_text(error))
+
+
+def _id_problem(request_id: Any) -> str | None:
+    """The reason why no reply with this id can be written as JSON, if there is one."""
+    try:
+        json.dumps(malformed_line(Malformed(request_id, "")), allow_nan=False)
+    except ValueError:
+        return "NaN and infinite numbers are no JSON values"
+    except RecursionError:
+        return "it is nested too deeply"
+    return None
 
 
 def malformed_line(malformed: Malformed) -> dict[str, Any]:

@@ -31,7 +31,8 @@ class SqlResult:
 def run_sql(url: URL, sql: str, *, seconds: float) -> AbstractContextManager[SqlResult]:
     """Run `sql`, one statement that only reads, for at most `seconds`; the rows can be read inside the block.
 
-    Raises UsageError, there or while the rows are read, if the database rejects it or the time is up.
+    Raises UsageError, there or while the rows are read, if the database rejects it or the time is up. SQLite cannot be
+    stopped within one call of a function: then `late_error` has to be said by another thread.
     """
     return (
         _run_in_sqlite(url, sql, seconds) if url.get_backend_name() == "sqlite" else _run_in_postgres(url, sql, seconds)
@@ -98,8 +99,13 @@ def _distinct(names: Sequence[str]) -> list[str]:
     return [f"{name}_{names[:i].count(name) + 1}" if name in names[:i] else name for i, name in enumerate(names)]
 
 
+def late_error(seconds: float) -> UsageError:
+    """The error of a query that took longer than `seconds`."""
+    return UsageError(f"SQL: no result within {seconds:g} s; narrow the query, or allow more with --seconds")
+
+
 def _refusal(reason: str, *, late: bool, seconds: float) -> UsageError:
     if late:
-        return UsageError(f"SQL: no result within {seconds:g} s; narrow the query, or allow more with --seconds")
+        return late_error(seconds)
     hint = "; only reading is allowed here" if "not authorized" in reason or "read-only" in reason else ""
     return UsageError(f"SQL: {' '.join(reason.split())}{hint}")

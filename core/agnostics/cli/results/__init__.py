@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+import os
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,15 +25,15 @@ from agnostics.cli.results.serve import serve
 from agnostics.cli.results.solved import solved
 from agnostics.cli.results.suspicious import suspicious
 from agnostics.cli.results.themes import find_themes, themes
-from agnostics.types.errors import MissingRequirement
+from agnostics.types.errors import MissingRequirement, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from agnostics.store.filters import RunFilter
     from agnostics.store.queries.runs import RunSummary
 
 MOST_ROWS = 1000
+_GRACE_S = 1.0
+"""The time that a query has to end by itself, after its limit."""
 
 
 @click.group(invoke_without_command=True)
@@ -120,15 +123,32 @@ def query(sql: str, store: str | None, as_json: bool, seconds: float) -> None:
     """
     from agnostics.store.database import default_url, parse_url
     from agnostics.store.store import Store
-    from agnostics.store.user_sql import run_sql
+    from agnostics.store.user_sql import late_error, run_sql
 
     url = store or default_url()
     Store.open(url, create=False).close()
-    with run_sql(parse_url(url), sql, seconds=seconds) as result:
+    with _ended_after(seconds + _GRACE_S, late_error(seconds)), run_sql(parse_url(url), sql, seconds=seconds) as result:
         if as_json:
             _print_lines(result.columns, result.rows)
         else:
             _print_rows(result.columns, result.rows)
+
+
+@contextmanager
+def _ended_after(seconds: float, error: UsageError) -> Iterator[None]:
+    """End this program with `error` when the time is up, whatever it is in the middle of."""
+
+    def end() -> None:
+        click.echo(f"agn: {error}", err=True)
+        os._exit(error.exit_code)
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 READING = (serve, diff, programs, program, export, suspicious, solved, failures, themes, find_themes)
