@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 import pytest
 from agnostics.inference.engine import SamplingParams
 from agnostics.inference.openai_client import Endpoint
-from agnostics.rollout import collector
-from agnostics.rollout.collector import RolloutCollector, RolloutVerifier
+from agnostics.rollout import rollout_verifier
+from agnostics.rollout.collector import RolloutCollector
 from agnostics.rollout.prompts import RenderedPrompt
+from agnostics.rollout.rollout_verifier import RolloutVerifier
 from agnostics.rollout.sources import EndpointSource
 from agnostics.types.language import Language
 from agnostics.types.rollout import Rollout
@@ -54,7 +55,7 @@ def test_a_batch_that_takes_long_is_waited_for_as_long_as_verdicts_come(
     collect: Collect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Four programs of 0.9 s take turns: none of them keeps the batch waiting for three seconds without a verdict."""
-    monkeypatch.setattr(collector, "VERDICT_TIMEOUT_S", 3.0)
+    monkeypatch.setattr(rollout_verifier, "VERDICT_TIMEOUT_S", 3.0)
     busy = "local start = os.clock() while os.clock() - start < 0.9 do end print({0})"
     rollouts = collect([busy.format(number) for number in range(4)], [Test(input="", output="0")])
     assert [rollout.verified.verdict for rollout in rollouts] == ["accepted", *["wrong_answer"] * 3]

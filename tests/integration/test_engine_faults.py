@@ -1,9 +1,13 @@
-"""Faults in docker mode, on an engine of the test's own: harness, container, daemon. No program loses its verdict."""
+"""Faults in docker mode, on an engine of the test's own: harness, container, daemon. No program loses its verdict.
+
+Its other runtime is tested on it too.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -23,6 +27,8 @@ from docker.models.containers import Container
 
 pytestmark = pytest.mark.slow
 START_TIMEOUT_S = 60
+GVISOR_OPTIONS = ["--host-uds=create", "--ignore-cgroups", "--network=none"]
+GVISOR = {"runtimes": {"runsc": {"path": "/usr/bin/runsc", "runtimeArgs": GVISOR_OPTIONS}}}
 SPIN = "local t = os.clock() while os.clock() - t < 0.05 do end print(42)"
 TASK = Task(id="t", tests=(Test(input="", output="42"),), limits=LimitOverrides(run_s=5.0))
 
@@ -33,13 +39,14 @@ class Engine:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self.url = f"unix://{folder}/socket"
+        (folder / "config.json").write_text(json.dumps(GVISOR if shutil.which("runsc") else {}))
         self.start()
 
     def start(self) -> None:
         # What a killed daemon leaves, the next one takes for a sign that it still runs.
         for pid_file in ("pid", "exec/containerd/containerd.pid"):
             (self._folder / pid_file).unlink(missing_ok=True)
-        places = {"data-root": "data", "exec-root": "exec", "pidfile": "pid"}
+        places = {"data-root": "data", "exec-root": "exec", "pidfile": "pid", "config-file": "config.json"}
         options = [f"--{name}={self._folder / place}" for name, place in places.items()]
         with (self._folder / "log").open("ab") as log:
             self._daemon = subprocess.Popen(
@@ -143,3 +150,23 @@ def test_a_client_that_is_killed_leaves_no_container(engine: Engine) -> None:
     while containers(engine) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not containers(engine)
+
+
+@pytest.mark.skipif(not shutil.which("runsc"), reason="gVisor is not on this machine: apt-get install runsc")
+def test_programs_run_in_gvisor_with_the_verdicts_that_they_have_elsewhere(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, languages: dict[str, Language]
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", engine.url)
+    programs = {
+        "print(42)": "accepted",
+        "print(41)": "wrong_answer",
+        "error('x')": "runtime_error",
+        "while true do end": "time_limit",
+        "local t = {} while true do t[#t + 1] = ('x'):rep(1000) .. #t end": "memory_limit",
+    }
+    task = Task(id="t", tests=(Test(input="", output="42"),), limits=LimitOverrides(run_s=2.0, memory_mb=128))
+    with Verifier("docker:runsc", 1) as verifier:
+        found = {program: verifier.verify(languages["lua"], program, task) for program in programs}
+    assert {program: str(one.verdict) for program, one in found.items()} == programs, found["print(42)"].error
+    assert {one.unenforced for one in found.values()} == {("memory", "processes")}
+    assert {one.sandbox for one in found.values()} == {"docker:runsc"}

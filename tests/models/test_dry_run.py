@@ -2,87 +2,24 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import math
 import re
 import shutil
 import threading
-import weakref
 from collections.abc import Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, Literal
 
 import pytest
-import torch
-from agnostics.algorithms.grpo import GRPO
-from agnostics.algorithms.loss import stack
 from agnostics.cli import call as agn
-from agnostics.models import token_logprobs
-from agnostics.models.shape import shape_of
-from agnostics.train.config import RunConfig, TrainConfig, load_config
-from agnostics.train.memory import MemoryEstimate, estimate_memory, kept_per_token
-from agnostics.train.policy import Policy
-from agnostics.types.rollout import Rollout, Segment
-from agnostics.types.task import Task, Test
+from agnostics.train.config import load_config
 from huggingface_hub import constants
+from model_configs import MODELS, PARAMETERS
 from safetensors import safe_open
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
-from transformers import AutoModelForCausalLM
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NOWHERE = "http://127.0.0.1:9"
-MODELS = {
-    "Qwen/Qwen3-4B": {
-        "model_type": "qwen3",
-        "hidden_size": 2560,
-        "intermediate_size": 9728,
-        "num_hidden_layers": 36,
-        "num_attention_heads": 32,
-        "num_key_value_heads": 8,
-        "head_dim": 128,
-        "vocab_size": 151936,
-        "tie_word_embeddings": True,
-    },
-    "Qwen/Qwen3-8B": {
-        "model_type": "qwen3",
-        "hidden_size": 4096,
-        "intermediate_size": 12288,
-        "num_hidden_layers": 36,
-        "num_attention_heads": 32,
-        "num_key_value_heads": 8,
-        "head_dim": 128,
-        "vocab_size": 151936,
-        "tie_word_embeddings": False,
-    },
-    "deepseek-ai/deepseek-coder-6.7b-instruct": {
-        "model_type": "llama",
-        "hidden_size": 4096,
-        "intermediate_size": 11008,
-        "num_hidden_layers": 32,
-        "num_attention_heads": 32,
-        "num_key_value_heads": 32,
-        "vocab_size": 32256,
-        "tie_word_embeddings": False,
-    },
-    "microsoft/Phi-4-mini-instruct": {
-        "model_type": "phi3",
-        "hidden_size": 3072,
-        "intermediate_size": 8192,
-        "num_hidden_layers": 32,
-        "num_attention_heads": 24,
-        "num_key_value_heads": 8,
-        "vocab_size": 200064,
-        "tie_word_embeddings": True,
-        "pad_token_id": 199999,
-    },
-}
-"""What decides the memory of the paper's models, from the config.json of each on the hub."""
-PARAMETERS = [4_022_468_096, 8_190_735_360, 6_740_512_768, 3_836_021_760]
-
-
 Dry = Callable[..., tuple[int, str, str]]
 
 
@@ -101,158 +38,6 @@ def dry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
         return (status, *capsys.readouterr())
 
     return run
-
-
-def _config_of(model: str, folder: Path) -> Path:
-    (folder / "config.json").write_text(json.dumps(MODELS[model]))
-    return folder
-
-
-@pytest.mark.parametrize(("model", "parameters"), list(zip(MODELS, PARAMETERS, strict=True)), ids=MODELS)
-def test_the_papers_models_have_as_many_parameters_as_they_say(model: str, parameters: int, tmp_path: Path) -> None:
-    assert shape_of(_config_of(model, tmp_path)).parameters == parameters
-
-
-@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*-*-*.toml")), ids=lambda path: path.stem)
-def test_an_example_needs_the_memory_that_it_says(path: Path, tmp_path: Path) -> None:
-    config = load_config(path, [], {})
-    shape, longest = shape_of(_config_of(config.model, tmp_path)), 2048 + 1024
-    said = re.findall(r"(\d+) GiB on (?:each of )?(\w+) device", path.read_text().replace("\n#", ""))
-    assert said
-    for gib, devices in said:
-        count = {"one": 1}.get(devices) or int(devices)
-        stage = config.train.zero_stage
-        needed = estimate_memory(shape, config, longest, reference=False, stage=stage, devices=count).total
-        assert int(gib) == round(needed / 2**30)
-
-
-def _held() -> int:
-    """Bytes of all tensors of floats; views and what shares memory count once."""
-    gc.collect()
-    tensors = [one for one in gc.get_objects() if isinstance(one, torch.Tensor) and one.is_floating_point()]
-    storages = {one.untyped_storage().data_ptr(): one.untyped_storage().nbytes() for one in tensors}
-    return sum(storages.values())
-
-
-def _rollout(prompt_tokens: int, tokens: int) -> Rollout:
-    return Rollout(
-        task=Task(id="t", tests=(Test(input="", output=""),)),
-        sample=0,
-        prompt_ids=tuple(range(5, 5 + prompt_tokens)),
-        segments=(Segment.sampled([7 + place for place in range(tokens)], [-6.0] * tokens, [0] * tokens),),
-        advantage=1.0,
-        loss_weight=0.01,
-    )
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::FutureWarning")
-@pytest.mark.parametrize("stage", [1, 2, 3])
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-@pytest.mark.parametrize("rank", [0, 8], ids=["all weights", "adapters"])
-def test_weights_gradients_and_optimizer_take_what_the_plan_says(
-    rank: int, dtype: Literal["float32", "bfloat16"], stage: Literal[1, 2, 3], tiny_model: Callable[..., Path]
-) -> None:
-    folder, train = tiny_model(tied=True), TrainConfig(dtype=dtype, zero_stage=stage, lora_rank=rank)
-    memory = estimate_memory(shape_of(folder), RunConfig(train=train), 64, reference=False, stage=stage, devices=1)
-    states, gradients = memory.weights + memory.optimizer, memory.gradients + memory.bucket
-    before = _held()
-    with Policy(folder, train, 0.7) as policy:
-        policy.update([_rollout(8, 8)], GRPO.loss, 1e-3)
-        kept = gradients if stage == 3 else 0  # DeepSpeed frees them in the other stages
-        held = _held()
-        assert held - before == pytest.approx(states + kept, rel=3e-3)
-        gathered = list(policy.weights())  # as the engine's loop takes them
-        assert gathered
-        assert _held() - held == pytest.approx(memory.sync, rel=3e-3)
-
-
-def test_recomputed_activations_and_weights_on_their_way_to_the_engine_are_planned(tmp_path: Path) -> None:
-    shape = shape_of(_config_of("Qwen/Qwen3-4B", tmp_path))
-
-    def planned(stage: Literal[1, 3], **train: Any) -> MemoryEstimate:
-        config = RunConfig(train=TrainConfig(dtype="bfloat16", **train))
-        return estimate_memory(shape, config, 34_816, reference=False, stage=stage, devices=8)
-
-    kept, recomputed = planned(1), planned(1, activation_checkpointing=True)
-    assert recomputed.activations < kept.activations / 15
-    assert kept.total - recomputed.total == kept.activations - recomputed.activations
-    assert (kept.sync, planned(3).sync) == (0, kept.engine_weights)
-    assert kept.engine_weights / 2 < planned(1, lora_rank=8).sync < kept.engine_weights
-    # In stage 3 nothing outweighs the gathered weights once activations are recomputed and prompts are short.
-    config = RunConfig(train=TrainConfig(dtype="bfloat16", activation_checkpointing=True))
-    short = estimate_memory(shape, config, 1024, reference=False, stage=3, devices=8)
-    parts = (short.weights, short.optimizer, short.gradients, short.sync, short.engine_weights, short.kv_cache)
-    assert short.total == sum(parts)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_activations_take_about_what_the_plan_says(
-    dtype: Literal["float32", "bfloat16"], tiny_model: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        token_logprobs, "LOGITS_PER_CHUNK", 768 * 64
-    )  # so that logits are not kept, as with a large vocabulary
-    folder, rollout = tiny_model(tied=True), _rollout(8, 120)
-    model: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=getattr(torch, dtype))
-    weights = {weight.untyped_storage().data_ptr() for weight in model.parameters()}
-    batch, saved = stack([rollout] * 4), dict[int, torch.Tensor]()
-
-    def keep(tensor: torch.Tensor) -> torch.Tensor:
-        saved[tensor.untyped_storage().data_ptr()] = tensor
-        return tensor
-
-    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
-        logprobs, _ = token_logprobs.TokenLogprobModel(model, 0.7)(batch.prompt_ids, batch.token_ids, batch.mask)
-    assert logprobs.requires_grad
-    kept = sum(one.untyped_storage().nbytes() for place, one in saved.items() if place not in weights)
-    planned = (8 + 4 * 120) * kept_per_token(shape_of(folder), 4 if dtype == "float32" else 2, recomputed=False)
-    assert planned == pytest.approx(kept, rel=0.1)
-
-
-@pytest.mark.slow
-def test_recomputed_activations_take_about_what_the_plan_says_at_their_peak(
-    tiny_model: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(token_logprobs, "LOGITS_PER_CHUNK", 768 * 8)
-    folder = tiny_model(tied=True)
-    model: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.bfloat16)
-    for weight in model.parameters():
-        weight.grad = torch.zeros_like(weight)
-    module, batch = token_logprobs.TokenLogprobModel(model, 0.7, recompute=True), stack([_rollout(8, 120)] * 4)
-    with _PeakMemory() as memory:
-        module(batch.prompt_ids, batch.token_ids, batch.mask)[0].sum().backward()
-    planned = 4 * (8 + 120) * kept_per_token(shape_of(folder), 2, recomputed=True)
-    assert planned == pytest.approx(memory.peak, rel=0.15)
-
-
-class _PeakMemory(TorchDispatchMode):
-    """Adds up what is allocated and not yet freed, in bytes, and keeps the most."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.peak = self._held = 0
-        self._known = set[int]()
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        existing = [one.untyped_storage().data_ptr() for one in tree_leaves(args) if isinstance(one, torch.Tensor)]
-        result = func(*args, **(kwargs or {}))
-        for one in tree_leaves(result):
-            if isinstance(one, torch.Tensor) and one.untyped_storage().data_ptr() not in {*existing, *self._known}:
-                self._allocated(one.untyped_storage())
-        return result
-
-    def _allocated(self, storage: torch.UntypedStorage) -> None:
-        place, size = storage.data_ptr(), storage.nbytes()
-        self._known.add(place)
-        self._held += size
-        self.peak = max(self.peak, self._held)
-        weakref.finalize(storage, self._freed, place, size)
-
-    def _freed(self, place: int, size: int) -> None:
-        self._known.discard(place)
-        self._held -= size
 
 
 def _files(home: Path) -> list[Path]:
@@ -317,8 +102,8 @@ def test_an_example_is_planned_as_far_as_it_can_be_and_says_what_is_missing(
     plan = json.loads(out)
     assert (plan["model"], plan["parameters"]) == (config.model, None)
     assert plan["downloads"][0]["item"] == "model"
-    if config.dataset == "starter":
-        assert (status, err, plan["work"]["steps"]) == (0, "", 60)
+    if not config.dataset.endswith(".jsonl"):  # generated
+        assert (status, err, plan["work"]["steps"]) == (0, "", config.steps)
     else:
         assert (status, err, plan["work"]) == (2, f"agn: {config.dataset}: no such file\n", None)
         assert "without network" in dry(str(path))[1]
@@ -378,6 +163,10 @@ def test_an_engine_apart_is_said_to_leave_the_trainers_gpu_where_there_are_enoug
     words = ("--model", "Qwen/Qwen3-4B", "--dataset", "tasks.jsonl")
     said = "With twice as many GPUs as ranks, each engine has a GPU of its own."
     assert said in dry(*words, "--set", "rollout.separate_process=true", hub=hub)[1]
+    two = ("rollout.separate_process=true", "rollout.engine_processes=2")
+    out = dry(*words, *(part for setting in two for part in ("--set", setting)), hub=hub)[1]
+    assert "each rank needs one device for training and 2 for its engines" in out
+    assert re.search(r"concurrent sequences +2 of", out)
     assert said not in dry(*words, hub=hub)[1]
 
 

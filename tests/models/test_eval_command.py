@@ -149,7 +149,7 @@ def test_twenty_thousand_completions_take_little_more_memory_than_a_thousand(tmp
 def test_an_evaluation_that_ended_early_resumes_with_the_missing_rollouts(
     evaluate: Agn, tmp_path: Path, how: signal.Signals
 ) -> None:
-    slow = "for i = 1, 2e6 do local x = i % 7 end\n" + RIGHT
+    slow = "for i = 1, 8e6 do local x = i % 7 end\n" + RIGHT
     programs = {str(n): [f"-- {n} {k}\n{slow}" if k % 2 else WRONG for k in range(20)] for n in range(20)}
     files = ["--dataset", str(_tasks(tmp_path, 20)), "--completions", str(_completions(tmp_path / "c.jsonl", programs))]
     process = subprocess.Popen([*AGN, "eval", *_fixed(tmp_path), *files], stderr=subprocess.PIPE, text=True)

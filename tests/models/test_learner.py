@@ -11,7 +11,6 @@ import pytest
 import torch
 from agnostics.algorithms.algorithm import Algorithm
 from agnostics.algorithms.grpo import GRPO
-from agnostics.models.loading import load_tokenizer
 from agnostics.train import checkpoint
 from agnostics.train.config import TrainConfig
 from agnostics.train.learner import Learner, UpdateReport
@@ -19,6 +18,7 @@ from agnostics.train.policy import Policy
 from agnostics.train.state import TrainerState
 from agnostics.types.rollout import Rollout, RolloutBatch, Segment
 from agnostics.types.task import Task, Test
+from checkpoints import write_checkpoint
 
 pytestmark = pytest.mark.slow
 
@@ -104,7 +104,7 @@ def test_what_waits_for_a_batch_is_trained_on_after_a_resume_as_without(
     with _learner(folder) as learner:
         assert _update(learner, _batch(3), QUEUED).queued_tokens == LONGEST
         state = TrainerState(step=1, queue=learner.queue.saved())
-        saved = checkpoint.save(tmp_path, learner.policy, load_tokenizer(folder), state)
+        saved = write_checkpoint(tmp_path, learner.policy, state, folder)
         expected = _update(learner, later, QUEUED)
         weights = _weights(learner)
     with _learner(saved) as learner:

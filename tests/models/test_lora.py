@@ -18,7 +18,6 @@ import torch
 from agnostics.algorithms.grpo import GRPO
 from agnostics.inference.engine import CompletionRequest, EngineSettings, SamplingParams, generate
 from agnostics.inference.provider import open_engine
-from agnostics.models.loading import load_tokenizer
 from agnostics.train import checkpoint, lora
 from agnostics.train.config import TrainConfig
 from agnostics.train.policy import Policy
@@ -26,6 +25,7 @@ from agnostics.train.state import TrainerState
 from agnostics.types.errors import UsageError
 from agnostics.types.rollout import Rollout, Segment
 from agnostics.types.task import Task, Test
+from checkpoints import held_checkpoint
 from safetensors.torch import load_file
 from torch import nn
 
@@ -158,10 +158,12 @@ def test_a_checkpoint_is_a_plain_model_and_goes_on_exactly(
     folder = tiny_model(tied=True)
     with _policy(folder, zero_stage=stage) as policy:
         policy.update(ROLLOUTS, GRPO.loss, RATE)
-        saved = checkpoint.save(tmp_path, policy, load_tokenizer(folder), TrainerState(step=1))
-        merged, mismatch = _weights(policy), policy.logprob_mismatch(ROLLOUTS)
-        policy.update(ROLLOUTS[:7], GRPO.loss, RATE)
-        expected = _weights(policy)
+        with held_checkpoint(tmp_path, policy, TrainerState(step=1), folder) as writer:
+            merged, mismatch = _weights(policy), policy.logprob_mismatch(ROLLOUTS)
+            policy.update(ROLLOUTS[:7], GRPO.loss, RATE)
+            expected = _weights(policy)
+        saved = writer.last
+    assert saved
     written = load_file(saved / "model.safetensors")
     assert written.keys() == merged.keys()
     assert all(torch.equal(written[name], merged[name]) for name in merged)
@@ -195,9 +197,16 @@ def test_layers_that_the_model_does_not_have_are_refused(tiny_model: Callable[..
         Policy(tiny_model(tied=True), TrainConfig(lora_rank=4, lora_target_modules=("proj_q",)), TEMPERATURE)
 
 
-def test_a_run_with_adapters_resumes_to_the_same_losses(starter_model: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "engine",
+    [("rollout.engine=transformers",), ("rollout.engine=vllm", "rollout.serve_adapter=true")],
+    ids=["merged", "served by vLLM"],
+)
+def test_a_run_with_adapters_resumes_to_the_same_losses(
+    engine: tuple[str, ...], starter_model: Path, tmp_path: Path
+) -> None:
     settings = [
-        "rollout.engine=transformers",
+        *engine,
         "rollout.prompts_per_step=2",
         "rollout.group_size=8",
         "rollout.max_completion_tokens=48",
@@ -212,6 +221,7 @@ def test_a_run_with_adapters_resumes_to_the_same_losses(starter_model: Path, tmp
         shutil.rmtree(tmp_path / "runs" / run / "checkpoints" / f"step-{step:06}")
     assert _agn(tmp_path, "--resume", run, "--set", f"output={tmp_path / 'runs'}")["steps"] == 3
     assert _metrics(tmp_path, run) == metrics
+    assert max(value for _, name, value in metrics if name == "logprob_mismatch") < 1e-4
 
 
 def _agn(home: Path, *words: str) -> dict[str, Any]:

@@ -321,13 +321,13 @@ from pathlib import Path
 from agnostics.algorithms.grpo import GRPO
 from agnostics.inference.engine import CompletionRequest, EngineSettings, SamplingParams, generate
 from agnostics.inference.provider import open_engine
-from agnostics.train import checkpoint
 from agnostics.train.config import TrainConfig
 from agnostics.train.state import TrainerState
 from agnostics.models.loading import load_tokenizer, stop_ids
 from agnostics.train.policy import Policy
 from agnostics.types.rollout import Rollout
 from agnostics.types.task import Task, Test
+from checkpoints import write_checkpoint
 folder, run, tokens = Path(sys.argv[1]), Path(sys.argv[2]), tuple(json.loads(sys.argv[3]))
 tokenizer = load_tokenizer(folder)
 settings = EngineSettings(folder, stop_ids(folder, tokenizer), max_length=250, max_num_seqs=8)
@@ -351,7 +351,7 @@ with open_engine("vllm", settings) as vllm, open_engine("transformers", settings
         stale = mismatches()
         for engine in (vllm, plain):
             engine.load_weights(policy.weights(), policy.version)
-        saved = checkpoint.save(run, policy, tokenizer, TrainerState(step=1))
+        saved = write_checkpoint(run, policy, TrainerState(step=1), folder)
         print(json.dumps([before, stale, mismatches(), str(saved)]))
 """
 

@@ -77,8 +77,9 @@ def _started(arguments: list[str], ranks: int) -> list[preloaded.Popen]:
 
 def test_a_run_on_two_ranks_is_that_of_one_also_when_it_is_interrupted(starter_model: Path, home: Any) -> None:
     words = ("--model", str(starter_model), "--steps", "4")
-    whole = home.run(*words, settings=SMALL)["run"]
-    command = home.command(*words, agn=AGN_ON_TWO, settings=SMALL)
+    settings = [*SMALL, "rollout.dynamic_sampling_rounds=1"]
+    whole = home.run(*words, settings=settings)["run"]
+    command = home.command(*words, agn=AGN_ON_TWO, settings=settings)
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     said = []
@@ -100,6 +101,7 @@ def test_a_run_on_two_ranks_is_that_of_one_also_when_it_is_interrupted(starter_m
     losses = _losses(home, run)
     assert losses.keys() == _losses(home, whole).keys()
     assert losses == pytest.approx(_losses(home, whole), rel=1e-5, abs=1e-5)
+    assert any(value > 2 for value in _metric(home, run, "groups"))
     assert any(abs(value) > 1e-3 for (_, name), value in losses.items() if name == "loss")
 
 
@@ -119,10 +121,32 @@ def _on_two(run: list[str]) -> tuple[list[int | None], list[str]]:
     return [process.returncode for process in processes], "".join(said).splitlines()
 
 
+GATHERED = """
+import numpy as np
+from agnostics.types.rollout import Segment
+from agnostics.util.distributed import join_process_group
+def segments_of(rank):
+    return [Segment.sampled(range(n), [-0.1 / 3] * n, [n] * n) for n in range(5, 400 * rank + 7)] * (rank + 1)
+with join_process_group() as group:
+    for _ in range(3):
+        assert group.all_gather(segments_of(group.rank)) == [segments_of(0), segments_of(1), segments_of(2)]
+    assert group.all_gather(None if group.is_main else [()]) == [None, [()], [()]]
+    rows = group.gather_shards([np.float32([place, -0.0]) for place in group.shard(range(7))])
+    assert [row.tolist() for row in rows] == [[place, 0.0] for place in range(7)]
+    assert all(np.signbit(row[1]) and row.dtype == np.float32 for row in rows)
+"""
+
+
+def test_every_rank_gets_the_segments_and_arrays_of_the_others_whatever_their_sizes() -> None:
+    processes = _started(["-c", GATHERED], 3)
+    outputs = [process.communicate(timeout=120) for process in processes]
+    assert [process.returncode for process in processes] == [0, 0, 0], outputs
+
+
 LOST = """
 import os, sys
 from pathlib import Path
-from agnostics.train import checkpoint
+from agnostics.train.checkpoint_writer import CheckpointWriter
 from agnostics.train.config import TrainConfig
 from agnostics.models.loading import load_tokenizer
 from agnostics.train.policy import Policy
@@ -130,10 +154,12 @@ from agnostics.train.state import TrainerState
 from agnostics.util.distributed import join_process_group
 folder, run = Path(sys.argv[1]), Path(sys.argv[2])
 with join_process_group() as group, Policy(folder, TrainConfig(), 1.0, process_group=group) as policy:
-    checkpoint.save(run, policy, load_tokenizer(folder), TrainerState(step=1))
+    writer = CheckpointWriter(policy, load_tokenizer(folder))
+    writer.save(run, TrainerState(step=1))
+    writer.wait()
     if not group.is_main:
         os._exit(9)
-    checkpoint.save(run, policy, load_tokenizer(folder), TrainerState(step=2))
+    writer.save(run, TrainerState(step=2))
 """
 
 
@@ -149,6 +175,48 @@ def test_a_rank_that_is_lost_while_a_checkpoint_is_written_is_no_full_disk(model
     assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["step-000001"]
 
 
+RANKS = """
+import resource, sys
+from pathlib import Path
+from agnostics.train import checkpoint
+from agnostics.train.checkpoint_writer import CheckpointWriter
+from agnostics.train.config import TrainConfig
+from agnostics.models.loading import load_tokenizer
+from agnostics.train.policy import Policy
+from agnostics.train.state import TrainerState
+from agnostics.util.distributed import join_process_group
+folder, run = Path(sys.argv[1]), Path(sys.argv[2])
+with (
+    join_process_group() as group,
+    Policy(folder, TrainConfig(zero_stage=int(sys.argv[3])), 1.0, process_group=group) as policy,
+    CheckpointWriter(policy, load_tokenizer(folder)) as writer,
+):
+    for step in (1, 2):
+        writer.save(run, TrainerState(step=step))  # the second one waits for the first
+    assert (run / "checkpoints" / "step-000001").exists() or checkpoint.exists(run, 2)
+    writer.wait()
+    assert group.run_on_main(lambda: checkpoint.last(run, 2)) == writer.last
+    assert checkpoint.restore(writer.last, policy) == TrainerState(step=2)
+    if not group.is_main:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
+    writer.save(run, TrainerState(step=3))
+    writer.wait()
+"""
+
+
+@pytest.mark.parametrize("stage", [1, 3])
+def test_a_checkpoint_of_two_ranks_has_its_name_once_both_have_written(stage: int, model: Path, tmp_path: Path) -> None:
+    both = _started(["-c", RANKS, str(model), str(tmp_path), str(stage)], 2)
+    said = [(process.communicate(timeout=120)[1] or "").splitlines() for process in both]
+    assert [process.returncode for process in both] == [1, 1]
+    assert "step-000003 could not be written" in said[1][-1]
+    assert "another rank has failed" in said[0][-1]
+    (folder,) = (tmp_path / "checkpoints").iterdir()
+    assert folder.name == "step-000002"
+    files = json.loads((folder / "trainer" / "manifest.json").read_text())["files"]
+    assert len([name for name in files if name.endswith("_optim_states.pt")]) == 2
+
+
 def _completions(home: Any, run: str) -> list[Any]:
     """The completions of a run with their rewards and advantages, in order."""
     columns = "phase, step, task, sample, completion, reward, advantage"
@@ -158,3 +226,7 @@ def _completions(home: Any, run: str) -> list[Any]:
 def _losses(home: Any, run: str) -> dict[tuple[int, str], float]:
     rows = home.query("select step, name, value from step_metric where run_id = ? order by 1, 2", run)
     return {(step, name): value for step, name, value in rows if name in LOSSES}
+
+
+def _metric(home: Any, run: str, name: str) -> list[float]:
+    return [value for (value,) in home.query("select value from step_metric where run_id = ? and name = ?", run, name)]

@@ -121,7 +121,7 @@ def _check_each_version(finished: dict[int, Completion], old: Any, new: Any) -> 
 def test_vllm_in_processes_of_its_own_takes_new_weights_in_flight_and_its_end_is_one_line(
     workers: int, tokens: int, tiny_model: Callable[..., Path]
 ) -> None:
-    folder, long = tiny_model(tied=True), replace(PARAMS, max_completion_tokens=tokens)
+    folder, short, long = tiny_model(tied=True), *(replace(PARAMS, max_completion_tokens=n) for n in (5, tokens))
     old: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
     new: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
     _disturb(old)
@@ -131,7 +131,7 @@ def test_vllm_in_processes_of_its_own_takes_new_weights_in_flight_and_its_end_is
     with open_engine("vllm", settings, separate_process=True) as engine:
         engine.load_weights(((name, weight.detach()) for name, weight in old.named_parameters()), version=0)
         for index, request in enumerate(REQUESTS):
-            engine.add_request(index, request, long)
+            engine.add_request(index, request, long if index else short)
         finished = dict[int, Completion]()
         while not finished:
             finished.update(engine.step())

@@ -20,6 +20,7 @@ SMALL = [
     ),
     *("rollout.temperature=1.0", "train.learning_rate=1e-3", "train.warmup_epochs=0", "evaluation.tasks=0"),
 ]
+SIGNAL = f"reward={Path(__file__).parents[1] / 'support' / 'length_reward.py'}:length"
 PACK = """
 from agnostics import hookimpl
 from agnostics.algorithms.algorithm import Algorithm
@@ -82,7 +83,7 @@ def test_an_algorithm_moves_the_weights_and_stores_what_it_did(
 ) -> None:
     if algorithm == "raft":
         install_pack("raft", PACK)
-    settings = [*SMALL, f"algorithm={algorithm}"]
+    settings = [*SMALL, SIGNAL, f"algorithm={algorithm}"]
     if algorithm == "cwm":
         settings += ["train.batch_tokens=100", "train.updates_per_batch=2"]
     if algorithm == "reinforce++":
@@ -114,7 +115,7 @@ def test_groups_of_dynamic_sampling_are_stored_and_repeat(starter_model: Path, h
 
 
 def test_a_run_with_a_kl_term_resumes_with_the_model_it_started_with(starter_model: Path, home: Any) -> None:
-    settings = [*SMALL, "rollout.group_size=12", "train.kl_coef=0.05", "train.tis_cap=2.0"]
+    settings = [*SMALL, SIGNAL, "rollout.group_size=12", "train.kl_coef=0.05", "train.tis_cap=2.0"]
     summary = home.run("--model", str(starter_model), "--steps", "2", settings=settings)
     resumed = home.run("--resume", summary["run"], "--steps", "3", settings=[])
     assert resumed["steps"] == 3
@@ -136,7 +137,7 @@ def test_weights_that_do_not_reach_the_engine_stop_the_run_below_the_bound_of_th
     starter_model: Path, home: Any, install_pack: Callable[[str, str], None]
 ) -> None:
     install_pack("stuck", STUCK)
-    settings = [*SMALL, "rollout.engine=stuck", "train.learning_rate=5e-3", "train.max_logprob_mismatch=1"]
+    settings = [*SMALL, SIGNAL, "rollout.engine=stuck", "train.learning_rate=5e-3", "train.max_logprob_mismatch=1"]
     answer = home.tried("--model", str(starter_model), "--steps", "3", settings=settings)
     assert answer.returncode == 1
     assert "more than 0.1 (train.max_logprob_mismatch = 1; before the first update it was" in answer.stderr

@@ -78,12 +78,15 @@ def test_a_short_run_stores_all_it_did_and_its_configuration_repeats_it(
 @pytest.mark.slow
 def test_checkers_decide_verdicts_in_training(starter_model: Path, home: Any, tmp_path: Path) -> None:
     checker = {"language": "lua", "program": "os.exit(io.open(arg[3]):read() == 'anything' and 0 or 1)"}
-    test = {"input": "1 2\n", "output": "anything"}
-    compare = {"mode": "checker", "checker": checker}
-    task = {"statement": "Read two integers and print their sum.", "tests": [test], "compare": compare}
-    (tmp_path / "tasks.jsonl").write_text("".join(json.dumps({"id": name, **task}) + "\n" for name in "ab"))
+    tasks = [json.loads(line) for line in home.tasks.read_text().splitlines()[:8]]
+    for task in tasks:
+        task["compare"] = {"mode": "checker", "checker": checker}
+        task["tests"] = [{"input": test["input"], "output": "anything"} for test in task["tests"]]
+    (tmp_path / "tasks.jsonl").write_text("".join(json.dumps(task) + "\n" for task in tasks))
     words = ("--model", str(starter_model), "--dataset", str(tmp_path / "tasks.jsonl"), "--steps", "1")
-    home.run(*words, settings=[*TINY, "evaluation.tasks=0", "rollout.engine=transformers"])
+    home.run(
+        *words, settings=[*TINY, "rollout.prompts_per_step=8", "evaluation.tasks=0", "rollout.engine=transformers"]
+    )
     verdicts = dict(home.query("select verdict, count(*) from verification group by verdict"))
     assert verdicts["accepted"] > 0
     assert "sandbox_error" not in verdicts

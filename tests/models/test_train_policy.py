@@ -15,7 +15,6 @@ import torch
 from agnostics.algorithms.grpo import GRPO
 from agnostics.algorithms.loss import clipped_objective
 from agnostics.models import token_logprobs
-from agnostics.models.loading import load_tokenizer
 from agnostics.train import checkpoint
 from agnostics.train.config import TrainConfig
 from agnostics.train.learner import check_logprob_mismatch
@@ -24,6 +23,7 @@ from agnostics.train.state import TrainerState
 from agnostics.types.errors import AgnosticsError
 from agnostics.types.rollout import Rollout, Segment
 from agnostics.types.task import Task, Test
+from checkpoints import held_checkpoint, write_checkpoint
 from transformers import AutoModelForCausalLM
 
 pytestmark = pytest.mark.slow
@@ -226,23 +226,27 @@ def test_mismatch_with_the_engine_stays_under_a_thousandth_over_100_updates(
 
 
 @pytest.mark.parametrize("stage", [1, 3])
-def test_a_restored_checkpoint_continues_to_the_same_weights(
+def test_a_restored_checkpoint_continues_to_the_same_weights_though_training_went_on_while_it_was_written(
     stage: Literal[1, 3], tiny_model: Callable[..., Path], tmp_path: Path
 ) -> None:
     folder = tiny_model(tied=True)
     with _policy(folder, zero_stage=stage) as policy:
         policy.update(_rollouts(), GRPO.loss, RATE)
-        first = checkpoint.save(tmp_path, policy, load_tokenizer(folder), TrainerState(step=1))
-        saved = _weights(policy)
-        policy.update(_rollouts(5), GRPO.loss, RATE)
-        expected = _weights(policy)
+        with held_checkpoint(tmp_path, policy, TrainerState(step=1), folder) as writer:
+            saved = _weights(policy)
+            policy.update(_rollouts(5), GRPO.loss, RATE)
+            expected = _weights(policy)
+            assert (writer.check(), writer.last, checkpoint.last(tmp_path)) == (False, None, None)
+        first = checkpoint.last(tmp_path)
+    assert first
+    assert first == writer.last
     assert _distance(_weights_of(first), saved) == 0.0
     with _policy(first, zero_stage=stage) as policy:
         assert checkpoint.restore(first, policy) == TrainerState(step=1)
         assert policy.version == 1
         policy.update(_rollouts(5), GRPO.loss, RATE)
         assert _distance(_weights(policy), expected) == 0.0
-        second = checkpoint.save(tmp_path, policy, load_tokenizer(folder), TrainerState(step=2))
+        second = write_checkpoint(tmp_path, policy, TrainerState(step=2), folder)
     assert checkpoint.last(tmp_path) == second
     assert not first.exists()
 
@@ -270,7 +274,7 @@ def test_a_checkpoint_loads_in_vllm(tiny_model: Callable[..., Path], tmp_path: P
     folder = tiny_model(tied=True)
     with _policy(folder) as policy:
         policy.update(_rollouts(), GRPO.loss, RATE)
-        saved = checkpoint.save(tmp_path, policy, load_tokenizer(folder), TrainerState(step=1))
+        saved = write_checkpoint(tmp_path, policy, TrainerState(step=1), folder)
     (mismatch,) = _run_alone(LOAD, str(saved))
     assert float(mismatch) < 1e-4
 
@@ -281,19 +285,25 @@ from pathlib import Path
 from agnostics.algorithms.loss import clipped_objective
 from agnostics.types.errors import AgnosticsError
 from agnostics.train import checkpoint
+from agnostics.train.checkpoint_writer import CheckpointWriter
 from agnostics.train.config import TrainConfig
 from agnostics.train.state import TrainerState
 from agnostics.models.loading import load_tokenizer
 from agnostics.train.policy import Policy
 folder, run = Path(sys.argv[1]), Path(sys.argv[2])
-policy, tokenizer = Policy(folder, TrainConfig(), 1.0), load_tokenizer(folder)
-first = checkpoint.save(run, policy, tokenizer, TrainerState(step=1))
+policy = Policy(folder, TrainConfig(), 1.0)
+writer = CheckpointWriter(policy, load_tokenizer(folder))
+writer.save(run, TrainerState(step=1))
+writer.wait()
+first = writer.last
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+writer.save(run, TrainerState(step=2))
 try:
-    checkpoint.save(run, policy, tokenizer, TrainerState(step=2))
+    writer.wait()
 except AgnosticsError as error:
     print(error)
-assert checkpoint.last(run) == first and (first / "trainer" / "state.json").exists()
+writer.wait()
+assert checkpoint.last(run) == writer.last == first and (first / "trainer" / "state.json").exists()
 assert [path.name for path in (run / "checkpoints").iterdir()] == [first.name]
 """
 

@@ -45,6 +45,14 @@ def test_a_configuration_goes_over_the_algorithms_own_settings_and_no_others() -
     )
 
 
+def test_an_engine_that_samples_during_updates_cannot_sleep_through_them() -> None:
+    cwm, settings = load_plugins().algorithm("cwm"), ["rollout.engine=vllm", "rollout.sleep_mode=true"]
+    with pytest.raises(UsageError, match=r"^rollout.sleep_mode = true needs train.max_off_policy_steps = 0"):
+        configured_algorithm(cwm, load_config(None, settings, {}))
+    on_policy = load_config(None, [*settings, "train.max_off_policy_steps=0"], {})
+    assert configured_algorithm(cwm, on_policy).max_off_policy_steps == 0
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_written_configuration_holds_the_algorithms_settings(name: str) -> None:
     algorithm, config = load_plugins().algorithm(name), load_config(None, ["train.kl_coef=0.01"], {})

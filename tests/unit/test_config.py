@@ -55,6 +55,30 @@ def test_a_wrong_key_or_value_is_named(override: str, message: str) -> None:
 def test_settings_that_do_not_go_together_are_named() -> None:
     with pytest.raises(UsageError, match=r'^rollout: separate_process = true needs engine = "vllm"$'):
         load_config(None, ["rollout.engine=transformers", "rollout.separate_process=true"], {})
+    with pytest.raises(UsageError, match=r"^rollout: engine_processes > 1 needs separate_process = true$"):
+        load_config(None, ["rollout.engine=vllm", "rollout.engine_processes=2"], {})
+    for other in ("rollout.engine=transformers", "rollout.separate_process=true"):
+        with pytest.raises(UsageError, match=r"^rollout: sleep_mode = true needs separate_process = false"):
+            load_config(None, ["rollout.engine=vllm", other, "rollout.sleep_mode=true"], {})
+    with pytest.raises(UsageError, match=r'engine_processes > 1 needs engine = "vllm"$'):
+        load_settings(EvaluationSettings, None, ["engine=transformers", "engine_processes=2"], {})
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["rollout.engine=transformers", "train.lora_rank=8"], 'rollout: serve_adapter = true needs engine = "vllm"'),
+        (["rollout.engine=vllm"], "rollout.serve_adapter = true needs train.lora_rank from 1 to 512"),
+        (
+            ["rollout.engine=vllm", "train.lora_rank=513"],
+            "rollout.serve_adapter = true needs train.lora_rank from 1 to 512",
+        ),
+    ],
+)
+def test_an_adapter_is_served_by_vllm_and_has_a_rank_that_it_takes(overrides: list[str], message: str) -> None:
+    with pytest.raises(UsageError) as error:
+        load_config(None, ["rollout.serve_adapter=true", *overrides], {})
+    assert str(error.value) == message
 
 
 @pytest.mark.parametrize("text", ["a = [", "train = 3", "[train]\nfoo = 1"])

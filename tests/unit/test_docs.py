@@ -67,7 +67,9 @@ def test_every_hook_is_documented_with_its_arguments_and_no_other() -> None:
 def test_every_key_of_a_language_is_documented_and_no_other() -> None:
     section = (DOCS / "languages.md").read_text().partition("## The keys")[2].partition("## Images")[0]
     documented = [
-        key for row in re.findall(r"^\| (`.*?) \|", section, re.MULTILINE) for key in re.findall(r"`(\w+)`", row)
+        key.replace("-", "_")
+        for row in re.findall(r"^\| (`.*?) \|", section, re.MULTILINE)
+        for key in re.findall(r"`([\w-]+)`", row)
     ]
     assert sorted(documented) == sorted(name for name in Language.model_fields if name != "name")
 

@@ -72,10 +72,6 @@ def test_a_rollout_is_not_changed_but_replaced() -> None:
     assert rollout.advantage is None
 
 
-def test_a_batch_holds_its_rollouts_group_by_group_and_adds_up_its_times() -> None:
+def test_a_batch_holds_its_rollouts_group_by_group() -> None:
     one, two, three = (_rollout(sample=sample) for sample in range(3))
-    batch = RolloutBatch([[one], [two]], generation_s=2.0, verification_wait_s=0.5)
-    whole = batch.extended(RolloutBatch([[three]], generation_s=1.0, verification_wait_s=0.25))
-    assert [rollout.sample for rollout in whole.rollouts] == [0, 1, 2]
-    assert (whole.generation_s, whole.verification_wait_s) == (3.0, 0.75)
-    assert len(batch.groups) == 2
+    assert [rollout.sample for rollout in RolloutBatch([[one], [two, three]]).rollouts] == [0, 1, 2]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, get_args
 
+from agnostics.algorithms.loss_settings import Clipping, LossSettings, RatioLevel
 from agnostics.algorithms.scoring import (
     BatchTotals,
     CompletionLength,
@@ -26,17 +27,12 @@ if TYPE_CHECKING:
 
     from agnostics.algorithms.loss import Loss, MicroBatch
 
-RatioLevel = Literal["token", "sequence"]
-Clipping = Literal["objective", "weight"]
-
 AdvantageFunction = Callable[[Sequence[float], Sequence[int]], Sequence[float]]
 """(rewards, lengths) of one group's G rollouts, both (G,) -> advantages: (G,)."""
 LengthPenalty = Callable[[float, CompletionLength], float]
 """(reward, length) of a rollout -> its reward with the length penalty."""
 RolloutFilter = Callable[[Rollout, int], bool]
 """(rollout, vocabulary size) -> whether it is left out of the loss."""
-Objective = Callable[["torch.Tensor", "torch.Tensor", "torch.Tensor"], "torch.Tensor"]
-"""(log-probabilities, log ratios, advantages) of N tokens -> the objective to maximise; each (N,)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +46,11 @@ class ScoringContext:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Algorithm:
+class Algorithm(LossSettings):
     """A reinforcement learning algorithm, registered through `agn_algorithms` and chosen by its name.
 
     The defaults are GRPO as in the paper (section 3.3). A setting of the same name in a run's configuration overrides a
-    field. The last four fields take functions, with which an algorithm brings equations of its own.
+    field. `objective` and the last three fields take functions, with which an algorithm brings equations of its own.
     Raises ValueError for an unknown normalization, ratio level or clipping, and for settings that exclude each other.
     """
 
@@ -68,29 +64,8 @@ class Algorithm:
     """Compare rewards with their mean over the group's tokens instead of its rollouts."""
     normalize_over_batch: bool = False
     """Then normalise advantages by their mean and standard deviation over all tokens of a step's rollouts."""
-    ratio_level: RatioLevel = "token"
-    """An importance ratio for each token, or for each sequence (the geometric mean over its tokens)."""
-    clipping: Clipping = "objective"
-    """PPO's objective, where a token beyond the clip has no gradient; or a clipped ratio that is a constant weight of
-    the token's log-probability, so that every token has one."""
-    clip_low: float = 0.2
-    """The distance below 1 beyond which the importance ratio is clipped."""
-    clip_high: float = 0.2
-    """The distance above 1 beyond which the importance ratio is clipped."""
     loss_normalization: LossNormalization = "token"
     """The divisor of the sum over tokens; see `agnostics.algorithms.scoring`."""
-    tis_cap: float = 0.0
-    """Above 0: truncated importance sampling. The importance ratio is against the trainer before its first update on
-    the batch, and each token is weighted by its ratio between trainer and engine at that time, up to this cap."""
-    mis_high: float = 0.0
-    """Above 0: masked importance sampling. As `tis_cap`, but a token whose ratio between trainer and engine is above
-    this, or below `mis_low`, has weight 0."""
-    mis_low: float = 0.0
-    """The lowest ratio between trainer and engine that `mis_high` leaves unmasked."""
-    kl_coef: float = 0.0
-    """The coefficient of the KL divergence from the starting model."""
-    entropy_coef: float = 0.0
-    """The coefficient of the entropy of the policy at each token, which is added to the objective."""
     mask_truncated: bool = False
     """Leave truncated completions out of the loss."""
     filter_zero_variance: bool = False
@@ -113,8 +88,6 @@ class Algorithm:
     """Leaves rollouts out of the loss, whatever their reward."""
     advantage_function: AdvantageFunction | None = None
     """Replaces `group_advantages`, which `normalize_by_std` and `length_weighted` configure."""
-    objective: Objective | None = None
-    """Replaces `clipped_objective`, which `clip_low` and `clip_high` configure."""
 
     def __post_init__(self) -> None:
         named = {"loss_normalization": LossNormalization, "ratio_level": RatioLevel, "clipping": Clipping}
@@ -126,11 +99,6 @@ class Algorithm:
             raise ValueError(f"algorithm {self.name!r}: tis_cap truncates what mis_high masks; set one of them to 0")
         if self.mis_low and not self.mis_low < self.mis_high:
             raise ValueError(f"algorithm {self.name!r}: mis_low = {self.mis_low:g} needs a higher mis_high")
-
-    @property
-    def needs_old_logprobs(self) -> bool:
-        """Whether the importance ratio is against the trainer before its first update on the batch."""
-        return self.tis_cap > 0 or self.mis_high > 0
 
     def score(self, group: RolloutGroup, context: ScoringContext) -> list[Rollout]:
         """The rollouts of one group with task reward, reward and advantage.

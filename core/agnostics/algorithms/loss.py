@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
 
 import torch
 
+from agnostics.algorithms.loss_settings import LossSettings
 from agnostics.types.rollout import Rollout
-
-if TYPE_CHECKING:
-    import torch
-
-    from agnostics.algorithms.algorithm import Algorithm
 
 
 def sequence_log_ratio(logprobs: torch.Tensor, old_logprobs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
@@ -23,8 +18,6 @@ def sequence_log_ratio(logprobs: torch.Tensor, old_logprobs: torch.Tensor, lengt
     Zheng et al. 2025 (GSPO, equation 7). `lengths` (B,) says how many of the N tokens belong to each sequence. The
     token-level log ratio is `logprobs - old_logprobs`.
     """
-    import torch
-
     parts = torch.split(logprobs - old_logprobs, lengths.tolist())
     return torch.cat([part.mean().expand(len(part)) for part in parts])
 
@@ -187,7 +180,7 @@ class Loss:
 
 
 def micro_batch_loss(
-    algorithm: Algorithm, logprobs: torch.Tensor, batch: MicroBatch, entropies: torch.Tensor | None = None
+    settings: LossSettings, logprobs: torch.Tensor, batch: MicroBatch, entropies: torch.Tensor | None = None
 ) -> Loss:
     """L = -sum_t w_t c_t J_t + kl_coef sum_t w_t D_t - entropy_coef sum_t w_t H_t over the tokens of one micro batch.
 
@@ -196,45 +189,45 @@ def micro_batch_loss(
     over the whole update, so that micro batches add up to it. `logprobs` and `entropies` are (N,); only an entropy term
     needs the latter, with a gradient. Raises ValueError if it is missing.
     """
-    log_ratio = _log_ratio(algorithm, logprobs, batch)
-    value, is_clipped = _objective(algorithm, logprobs, log_ratio, batch)
-    loss = -(batch.loss_weights * _corrected(algorithm, value, batch)).sum()
+    log_ratio = _log_ratio(settings, logprobs, batch)
+    value, is_clipped = _objective(settings, logprobs, log_ratio, batch)
+    loss = -(batch.loss_weights * _corrected(settings, value, batch)).sum()
     kl = torch.zeros_like(batch.loss_weights)
-    if algorithm.kl_coef:
+    if settings.kl_coef:
         kl = kl_estimate(logprobs, batch.reference_logprobs)
-        loss = loss + algorithm.kl_coef * (batch.loss_weights * kl).sum()
-    if algorithm.entropy_coef:
+        loss = loss + settings.kl_coef * (batch.loss_weights * kl).sum()
+    if settings.entropy_coef:
         if entropies is None or not entropies.requires_grad:
             raise ValueError("an entropy term needs entropies with a gradient: set train.entropy_coef")
-        loss = loss - algorithm.entropy_coef * (batch.loss_weights * entropies).sum()
+        loss = loss - settings.entropy_coef * (batch.loss_weights * entropies).sum()
     return Loss(loss, log_ratio.detach().exp(), is_clipped, kl.detach())
 
 
-def _corrected(algorithm: Algorithm, value: torch.Tensor, batch: MicroBatch) -> torch.Tensor:
+def _corrected(settings: LossSettings, value: torch.Tensor, batch: MicroBatch) -> torch.Tensor:
     """The objective with the weights for what differs between trainer and engine."""
     old, rollout = batch.old_logprobs, batch.rollout_logprobs
-    if algorithm.tis_cap:
-        return value * tis_weights(old, rollout, cap=algorithm.tis_cap)
-    if algorithm.mis_high:
-        return value * mis_weights(old, rollout, low=algorithm.mis_low, high=algorithm.mis_high)
+    if settings.tis_cap:
+        return value * tis_weights(old, rollout, cap=settings.tis_cap)
+    if settings.mis_high:
+        return value * mis_weights(old, rollout, low=settings.mis_low, high=settings.mis_high)
     return value
 
 
-def _log_ratio(algorithm: Algorithm, logprobs: torch.Tensor, batch: MicroBatch) -> torch.Tensor:
-    if algorithm.ratio_level == "sequence":
+def _log_ratio(settings: LossSettings, logprobs: torch.Tensor, batch: MicroBatch) -> torch.Tensor:
+    if settings.ratio_level == "sequence":
         return sequence_log_ratio(logprobs, batch.old_logprobs, batch.mask.sum(-1))
     return logprobs - batch.old_logprobs
 
 
 def _objective(
-    algorithm: Algorithm, logprobs: torch.Tensor, log_ratio: torch.Tensor, batch: MicroBatch
+    settings: LossSettings, logprobs: torch.Tensor, log_ratio: torch.Tensor, batch: MicroBatch
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The objective to maximise, and whether the clip changes it: (N,) each."""
-    if algorithm.objective is not None:
-        value = algorithm.objective(logprobs, log_ratio, batch.advantages)
+    if settings.objective is not None:
+        value = settings.objective(logprobs, log_ratio, batch.advantages)
         return value, torch.zeros_like(value, dtype=torch.bool)
-    bounds = {"clip_low": algorithm.clip_low, "clip_high": algorithm.clip_high}
-    if algorithm.clipping == "weight":
+    bounds = {"clip_low": settings.clip_low, "clip_high": settings.clip_high}
+    if settings.clipping == "weight":
         clipped = clipped_weight_objective(logprobs, log_ratio, batch.advantages, **bounds)
     else:
         clipped = clipped_objective(log_ratio, batch.advantages, **bounds)

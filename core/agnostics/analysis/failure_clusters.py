@@ -16,7 +16,7 @@ _PLACEHOLDER = "…"
 _WORD = re.compile(r"[^\W\d]\w*")
 _FOLDER = re.compile(r"(?<![\w.])/(?:[\w.+-]+/)+")
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F]+|\d+(?:\.\d+)?")
-_BEFORE_QUOTE = re.compile(r"([^\W\d]\w*) ['\"`\u2018]")
+_BEFORE_QUOTE = re.compile(r"(?<!\w)\d*+([^\W\d]\w*+) ['\"`\u2018]")  # begins once in a word, so it is linear
 _CALL = re.compile(r"(?<=^Error in ).*?(?= : )")  # R names the call
 _QUOTED = re.compile(r"(?<!\w)(?:'[^'\n]*'|\"[^\"\n]*\"|`[^`'\n]*[`']|\u2018[^\u2019\n]*\u2019)(?!\w)")
 

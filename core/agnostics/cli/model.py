@@ -167,7 +167,7 @@ def _checkpoint_and_card(run: str, checkpoint: str, store: str | None, title: st
             raise UsageError(f"{report.run.run} is no training run: it has no model")
         settings, language = run_config(connection, report.run.run)
     config = RunConfig.model_validate(settings)
-    home = output_folder(config) / report.run.run
+    home = output_folder(config.output) / report.run.run
     found = sorted(home.glob("checkpoints/step-*")) if checkpoint == "last" else [(home / "checkpoints/best").resolve()]
     if not found or not found[-1].is_dir():
         raise UsageError(f"{home}: it has no {checkpoint} checkpoint")

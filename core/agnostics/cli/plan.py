@@ -85,7 +85,7 @@ def _report(config: RunConfig, plugins: PluginManager) -> PlanReport:
         devices=devices,
         mode=mode,
         downloads=[*_model(config, run_plan), *_image(language, mode)],
-        locations={"store": store, "output": str(output_folder(config))},
+        locations={"store": store, "output": str(output_folder(config.output))},
         missing=[*run_plan.missing, *([lack] if lack else [])],
     )
 
@@ -145,7 +145,7 @@ def _as_dict(report: PlanReport) -> dict[str, Any]:
         "dtype": config.train.dtype,
         "zero_stage": config.train.zero_stage,
         "devices": report.devices,
-        "memory": {**asdict(run_plan.memory), "total": run_plan.memory.total} if run_plan.memory else None,
+        "memory": {**run_plan.memory.parts, "total": run_plan.memory.total} if run_plan.memory else None,
         "memory_by_stage_and_devices": _totals(run_plan) if run_plan.shape else None,
         "longest": run_plan.longest,
         "concurrent_sequences": run_plan.concurrent_sequences,
@@ -166,13 +166,21 @@ def _print(report: PlanReport) -> None:
         return
     setup = f"{plural(report.devices, 'device')} at ZeRO stage {config.train.zero_stage}"
     click.echo(f"\nMemory of each device, with {setup}:\n")
-    rows = [(_MEMORY_LABELS[name], _gib(size)) for name, size in asdict(run_plan.memory).items() if size]
+    rows = [(_MEMORY_LABELS[name], _gib(size)) for name, size in run_plan.memory.parts.items() if size]
     print_table(["part", "GiB"], [*rows, ("peak", _gib(run_plan.memory.total))])
     click.echo("\nGiB of each device, by ZeRO stage and number of devices:\n")
     by_stage = [[f"stage {stage}", *map(_gib, totals.values())] for stage, totals in _totals(run_plan).items()]
     print_table(["", *map(str, next(iter(run_plan.by_devices.values())))], by_stage)
     if config.rollout.separate_process:
-        click.echo("\nWith twice as many GPUs as ranks, each engine has a GPU of its own.")
+        click.echo(f"\n{_engine_devices(config)}")
+
+
+def _engine_devices(config: RunConfig) -> str:
+    """The devices of engines in processes of their own, in a sentence."""
+    own = config.rollout.engine_processes * config.rollout.tensor_parallel_size
+    if own == 1:
+        return "With twice as many GPUs as ranks, each engine has a GPU of its own."
+    return f"Engines have devices of their own: each rank needs one device for training and {own} for its engines."
 
 
 def _totals(run_plan: RunPlan) -> dict[int, dict[int, int]]:

@@ -42,7 +42,7 @@ def run_folder(resume: str, config: Path | None, settings: RunConfig | SftConfig
 
     if config:
         raise UsageError("--resume takes the run's own configuration: leave CONFIG out, and change it with --set")
-    home = output_folder(settings)
+    home = output_folder(settings.output)
     for folder in (Path(resume), home / resume):
         if (folder / "config.toml").is_file():
             return folder.resolve()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from agnostics.inference.provider import default_engine
 from agnostics.rollout.prompts import ChatSettings
@@ -70,6 +70,8 @@ class EvaluationSettings(Frozen):
     """Memory for vLLM's keys and values, in GiB."""
     tensor_parallel_size: PositiveInt = 1
     """GPUs among which vLLM divides the model (processes, on a CPU)."""
+    engine_processes: PositiveInt = 1
+    """vLLM processes that divide the requests, each with GPUs of its own."""
     cuda_graphs: bool = True
     """On a GPU, replay vLLM's decoding steps as CUDA graphs: faster, with more memory and a slower start."""
     chunked_prefill: bool = True
@@ -78,6 +80,12 @@ class EvaluationSettings(Frozen):
     """The sandbox: auto, docker, bubblewrap, process, ray://…, or one of a plugin."""
     store: str | None = None
     """The results database, as a SQLAlchemy URL; a SQLite file in the user's data folder by default."""
+
+    @model_validator(mode="after")
+    def _only_vllm_has_processes(self) -> Self:
+        if self.engine_processes > 1 and self.engine != "vllm":
+            raise ValueError('engine_processes > 1 needs engine = "vllm"')
+        return self
 
     def resolved(self) -> Self:
         """These settings with paths that are valid from any folder.

@@ -17,9 +17,10 @@ from agnostics.models.loading import load_tokenizer, stop_ids
 from agnostics.models.resolve import completion_room, resolve_model
 from agnostics.plugins.manager import PluginManager
 from agnostics.profiling.spans import SpanRecorder
-from agnostics.rollout.collector import RolloutCollector, RolloutVerifier
+from agnostics.rollout.collector import RolloutCollector
 from agnostics.rollout.engine_loop import EngineLoop, EngineSource
 from agnostics.rollout.prompts import ChatSettings, RenderedPrompt, render_prompt
+from agnostics.rollout.rollout_verifier import RolloutVerifier
 from agnostics.rollout.sources import CompletionSource, EndpointSource, SampleRequest
 from agnostics.types.errors import UsageError
 from agnostics.types.language import Language
@@ -132,10 +133,17 @@ def _open_engine_source(
     )
     say(f"loading {folder} into {settings.engine}")
     with (
-        open_engine(settings.engine, engine_settings, providers=plugins.engines()) as engine,
+        open_engine(
+            settings.engine,
+            engine_settings,
+            separate_process=settings.engine_processes > 1,
+            processes=settings.engine_processes,
+            beside_trainer=False,
+            providers=plugins.engines(),
+        ) as engine,
         EngineLoop(engine, SpanRecorder()) as loop,
     ):
-        source = EngineSource(loop, tokenizer, max_in_flight=2 * settings.max_num_seqs)
+        source = EngineSource(loop, tokenizer, 2 * settings.max_num_seqs * settings.engine_processes)
         yield source, lambda language, task: _render(tokenizer, language, task, settings.chat, longest, say)
 
 

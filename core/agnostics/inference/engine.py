@@ -6,12 +6,32 @@ import hashlib
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, Self
+from typing import TYPE_CHECKING, Literal, Protocol, Self, runtime_checkable
 
 from agnostics.types.rollout import FinishReason, Segment
 
 if TYPE_CHECKING:
     import torch
+
+
+BUFFER_RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
+"""The ranks for which vLLM reserves memory (its `MaxLoRARanks`); an adapter of another rank takes the next one."""
+
+
+@dataclass(frozen=True, slots=True)
+class AdapterSettings:
+    """A low-rank adapter that an engine serves beside the weights of its model's folder."""
+
+    rank: int
+    alpha: int
+    """The factor of its output, times the rank."""
+    modules: tuple[str, ...]
+    """The layers that have a part of it, by the last component of their names."""
+
+    @property
+    def buffer_rank(self) -> int:
+        """The rank for which vLLM reserves memory."""
+        return next(rank for rank in BUFFER_RANKS if rank >= self.rank)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +53,12 @@ class EngineSettings:
     """On a GPU, replay vLLM's decoding steps as CUDA graphs."""
     chunked_prefill: bool = True
     """On a GPU, let vLLM prefill long prompts in chunks, beside the decoding of other sequences."""
+    sleep_mode: bool = False
+    """On a GPU, have vLLM allocate weights and KV cache so that `SupportsSleep` can free them."""
     detokenize: bool = False
     """Decode what is sampled, with the tokenizer in the folder: needed for `SamplingParams.stop`."""
+    adapter: AdapterSettings | None = None
+    """The adapter that vLLM serves: `Engine.load_weights` gets its weights, the first ones before the first request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +120,8 @@ class Engine(Protocol):
     def load_weights(self, weights: Iterable[tuple[str, torch.Tensor]], version: int) -> None:
         """Replace all weights, by their names in transformers' model; KV and prefix caches are invalidated.
 
-        Running sequences continue with the new weights.
+        Running sequences continue with the new weights. An engine that serves an adapter gets the adapter's weights
+        alone, by their names in peft's format.
         """
 
     def set_num_threads(self, count: int) -> None:
@@ -105,6 +130,17 @@ class Engine(Protocol):
     def __enter__(self) -> Self: ...
 
     def __exit__(self, *exception: object) -> None: ...
+
+
+@runtime_checkable
+class SupportsSleep(Protocol):
+    """An engine that leaves its device's memory to others for some time. Only an engine without requests sleeps."""
+
+    def sleep(self) -> None:
+        """Free the memory of weights, keys and values. Until `wake_up`, only `Engine.load_weights` may follow."""
+
+    def wake_up(self) -> None:
+        """Take the memory again. The weights are those of before, or those that were loaded meanwhile."""
 
 
 def generate(

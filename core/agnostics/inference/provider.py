@@ -71,17 +71,20 @@ def open_engine(
     settings: EngineSettings,
     *,
     separate_process: bool = False,
+    processes: int = 1,
+    beside_trainer: bool = True,
     providers: Mapping[str, EngineProvider] | None = None,
 ) -> Engine:
     """The engine `name` of `providers`, the built-in ones by default, with its model loaded.
 
-    With `separate_process` it is vLLM in a process of its own. Raises UsageError for an unknown name,
-    MissingRequirement if a package is missing.
+    With `separate_process` it is vLLM in `processes` processes of its own, on GPUs after the ranks' if it is
+    `beside_trainer`. Raises UsageError for an unknown name, or for too few GPUs; MissingRequirement if a package is
+    missing.
     """
     if separate_process:
-        from agnostics.inference.remote.client import RemoteEngine
+        from agnostics.inference.remote.data_parallel import open_remote_engine
 
-        return RemoteEngine(settings)
+        return open_remote_engine(settings, processes, beside_trainer=beside_trainer)
     known = {provider.name: provider for provider in BUILTIN_PROVIDERS} if providers is None else providers
     if name not in known:
         raise unknown_name_error("engine", name, known)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from agnostics.inference.engine import Completion, CompletionRequest, EngineSettings, SamplingParams
 from agnostics.inference.remote.messages import TransferBackend
+from agnostics.inference.served_adapter import ServedAdapter, adapter_options, serialized
 from agnostics.inference.weight_transfer.checkpoint_names import CheckpointNames
 from agnostics.types.errors import MissingRequirement
 from agnostics.types.rollout import FinishReason
@@ -35,6 +36,9 @@ class VllmEngine:
         self._llm = _start(settings, transfer)
         self._engine = self._llm.llm_engine
         self._stop_ids = list(settings.stop_ids)
+        self._adapter = ServedAdapter(settings.adapter) if settings.adapter else None
+        if self._adapter:
+            self._engine.collective_rpc("prepare_adapter")
         self._running: set[str] = set()
         self._set_version(0)
 
@@ -46,7 +50,8 @@ class VllmEngine:
     def add_request(self, request_id: int, request: CompletionRequest, params: SamplingParams) -> None:
         """See `Engine.add_request`."""
         prompt = {"prompt_token_ids": list(request.prompt_ids)}
-        self._engine.add_request(str(request_id), prompt, self._vllm_params(request, params))
+        adapter = self._adapter.request() if self._adapter else None
+        self._engine.add_request(str(request_id), prompt, self._vllm_params(request, params), lora_request=adapter)
         self._running.add(str(request_id))
 
     def step(self) -> list[tuple[int, Completion]]:
@@ -62,8 +67,20 @@ class VllmEngine:
 
     def load_weights(self, weights: Iterable[tuple[str, torch.Tensor]], version: int) -> None:
         """See `Engine.load_weights`; running sequences are prefilled again, so that no old key or value is used."""
+        if self._engine.is_sleeping():
+            self._engine.wake_up(["weights"])  # the KV cache's memory stays free for copies of the weights
+        if self._adapter:
+            self.load_adapter(serialized(weights), version)
+            return
         named = list(self._checkpoint_names.convert(weights))
         self._engine.collective_rpc("load_policy", args=(named,))
+        self.resume(version)
+
+    def load_adapter(self, weights: bytes, version: int) -> None:
+        """Replace the weights of the served adapter by those of a file of safetensors; see `load_weights`."""
+        assert self._adapter
+        self._adapter.replace(weights)
+        self._engine.add_lora(self._adapter.request(load=True))
         self.resume(version)
 
     def call_worker(self, method: str, arguments: dict[str, Any]) -> None:
@@ -81,11 +98,25 @@ class VllmEngine:
 
         torch.set_num_threads(count)
 
+    def sleep(self) -> None:
+        """See `SupportsSleep.sleep`.
+
+        At vLLM's level 1, which keeps the weights in the host's memory: a step without an update loads none, and not
+        all that belongs to a model is loaded anew.
+        """
+        self._engine.sleep(level=1)
+
+    def wake_up(self) -> None:
+        """See `SupportsSleep.wake_up`."""
+        self._engine.wake_up()
+
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception: object) -> None:
         self._engine.engine_core.shutdown()
+        if self._adapter:
+            self._adapter.__exit__()
 
     @cached_property
     def _checkpoint_names(self) -> CheckpointNames:
@@ -138,7 +169,11 @@ def device_options(settings: EngineSettings, *, on_gpu: bool) -> dict[str, Any]:
     """
     if not on_gpu:
         return {"enforce_eager": True, "enable_chunked_prefill": False, "block_size": _CPU_BLOCK}
-    return {"enforce_eager": not settings.cuda_graphs, "enable_chunked_prefill": settings.chunked_prefill}
+    return {
+        "enforce_eager": not settings.cuda_graphs,
+        "enable_chunked_prefill": settings.chunked_prefill,
+        "enable_sleep_mode": settings.sleep_mode,
+    }
 
 
 def _start(settings: EngineSettings, transfer: TransferBackend | None) -> Any:
@@ -170,6 +205,7 @@ def _start(settings: EngineSettings, transfer: TransferBackend | None) -> Any:
         tensor_parallel_size=settings.tensor_parallel_size,
         distributed_executor_backend=_executor(settings),
         weight_transfer_config={"backend": transfer} if transfer else None,
+        **adapter_options(settings.adapter),
     )
     # On a CPU, vLLM replaces it with a warning, because it binds threads to cores; here they are not bound.
     torch.set_num_threads = set_num_threads

@@ -55,7 +55,6 @@ def convert(file: Path, say: Callable[[str], None] = lambda _: None) -> Path:
     """
     if known := converted(file):
         return known
-    _check_header(file)
     with exclusive_lock("models"), _progress() as progress:
         task = progress.add_task("checksum", total=file.stat().st_size)
         digest = sha256(file, lambda size: progress.advance(task, size))
@@ -63,10 +62,11 @@ def convert(file: Path, say: Callable[[str], None] = lambda _: None) -> Path:
         if same := next((model for model in cached_models() if model.origin.get("sha256") == digest), None):
             write_origin(same.folder, {**same.origin, **origin})  # the file has moved, or it was touched
             return same.folder
+        reader = _checked_reader(file)
         folder = models_folder() / f"{file.stem.lower()}-{digest[:12]}"
         say(f"converting {file.name} into {folder}")
         with new_model(folder, origin) as temporary:
-            _convert(file, temporary)
+            _convert(file, reader, temporary)
     return folder
 
 
@@ -74,7 +74,7 @@ def gguf_shape(file: Path) -> ModelShape:
     """The shape of the model in `file`, from its header; see `convert` for what it raises."""
     from transformers import AutoConfig
 
-    _check_header(file)
+    _checked_reader(file)
     with tempfile.TemporaryDirectory(prefix="agn-gguf-") as folder, _readable(file):
         AutoConfig.from_pretrained(file.parent, gguf_file=file.name).save_pretrained(folder)
         return shape_of(Path(folder))
@@ -86,8 +86,8 @@ def _stamp(file: Path) -> dict[str, Any]:
     return {"path": str(file.resolve()), "size": status.st_size, "modified_ns": status.st_mtime_ns}
 
 
-def _check_header(file: Path) -> None:
-    """Raise UsageError unless transformers reads the file's architecture, and all its tensors are there."""
+def _checked_reader(file: Path) -> GGUFReader:
+    """A reader of the file. Raises UsageError unless the file names its architecture and holds all its tensors."""
     reader = _read(file)
     field = reader.get_field("general.architecture")
     if field is None:
@@ -95,6 +95,7 @@ def _check_header(file: Path) -> None:
     end = max((int(tensor.data_offset + tensor.n_bytes) for tensor in reader.tensors), default=0)
     if end == 0 or end > file.stat().st_size:
         raise UsageError(f"{file}: it ends before its last tensor; download it again")
+    return reader
 
 
 def _read(file: Path) -> GGUFReader:
@@ -120,7 +121,7 @@ def _readable(file: Path) -> Iterator[None]:
         ) from error
 
 
-def _convert(file: Path, folder: Path) -> None:
+def _convert(file: Path, reader: GGUFReader, folder: Path) -> None:
     """Write the model and the tokenizer in `file` into `folder`."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
@@ -133,7 +134,7 @@ def _convert(file: Path, folder: Path) -> None:
             dtype=torch.float32,
             quantization_config=GgufConfig(dequantize=True),
         )
-    _tie_equal_head(model, _read(file))
+    _tie_equal_head(model, reader)
     _forget_quantisation(model)
     model.to(torch.bfloat16).save_pretrained(folder)
     tokenizer.save_pretrained(folder)

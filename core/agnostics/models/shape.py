@@ -53,3 +53,11 @@ def shape_of(folder: Path) -> ModelShape:
         normed=2 * config.hidden_size + normed,
         intermediate=getattr(config, "intermediate_size", None) or 4 * config.hidden_size,
     )
+
+
+def has_experts(folder: Path) -> bool:
+    """Whether the config.json in `folder` describes a mixture of experts."""
+    from transformers import AutoConfig
+
+    config: Any = AutoConfig.from_pretrained(folder)
+    return any(getattr(config, key, None) for key in ("num_experts", "num_local_experts", "n_routed_experts"))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Self
 
-from agnostics.inference.engine import Completion, CompletionRequest, Engine, SamplingParams
+from agnostics.inference.engine import Completion, CompletionRequest, Engine, SamplingParams, SupportsSleep
 from agnostics.profiling.spans import SpanRecorder
 from agnostics.rollout.sources import OnSampled, SampleRequest
 from agnostics.types.errors import AgnosticsError
@@ -52,6 +52,7 @@ class EngineLoop:
         self._next_id = 0
         self._tokens = 0
         self._closed = False
+        self._asleep: SupportsSleep | None = None
         self._thread = threading.Thread(target=self._run, name="agnostics-engine", daemon=True)
 
     def __enter__(self) -> Self:
@@ -84,6 +85,14 @@ class EngineLoop:
     def set_num_threads(self, count: int) -> None:
         """Sample on `count` CPU threads from now on."""
         self._call(lambda: self._engine.set_num_threads(count), "change its number of threads")
+
+    def sleep(self) -> None:
+        """Free the engine's memory until `wake_up` or the next request, if it can and has no request."""
+        self._call(self._sleep, "free its memory")
+
+    def wake_up(self) -> None:
+        """Let a sleeping engine take its memory again."""
+        self._call(self._wake_up, "take its memory again")
 
     def abort_all(self) -> None:
         """Drop every unfinished request."""
@@ -134,6 +143,7 @@ class EngineLoop:
 
     def _add(self, batch: _Batch, requests: Sequence[CompletionRequest], params: SamplingParams) -> None:
         try:
+            self._wake_up()  # an engine that sleeps would never complete them
             for index, request in enumerate(requests):
                 self._engine.add_request(self._next_id, request, params)
                 self._requests[self._next_id] = (batch, index)
@@ -164,6 +174,16 @@ class EngineLoop:
         self._requests.clear()
         with suppress(Exception):  # an engine that is gone cannot abort
             self._engine.abort_all()
+
+    def _sleep(self) -> None:
+        if not self._requests and isinstance(self._engine, SupportsSleep):
+            self._asleep = self._engine
+            self._asleep.sleep()
+
+    def _wake_up(self) -> None:
+        engine, self._asleep = self._asleep, None
+        if engine:
+            engine.wake_up()
 
     def _abort_all(self) -> None:
         self._engine.abort_all()

@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from itertools import islice
 from statistics import fmean, pstdev
 from typing import Any
 
+from agnostics.algorithms.group_scorer import GroupScorer
 from agnostics.inference.engine import SamplingParams
-from agnostics.rollout.collector import PendingBatch, RolloutCollector
+from agnostics.rollout.collector import RolloutCollector
+from agnostics.rollout.pending_batch import BatchRequest, DynamicSampling, PendingBatch
 from agnostics.rollout.prompts import RenderedPrompt
 from agnostics.types.rollout import Rollout, RolloutBatch, RolloutGroup
 
@@ -24,9 +26,6 @@ _RECENT_STEPS, _FEWEST_STEPS = 8, 4
 """The steps from which the tokens of the next ones are predicted: the last eight, once there are four."""
 _DEVIATIONS = 2.0
 """The standard deviations above the mean that a prediction allows for."""
-
-Replacements = Callable[[int], RolloutBatch | None]
-"""(number of prompts) -> rollouts of that many new prompts, of fewer if there are no more, or None."""
 
 
 @dataclass(frozen=True)
@@ -139,23 +138,24 @@ class RolloutSchedule:
     steps_ahead: StepsAhead
     steps: int
     """The number of the last step."""
+    scorer: GroupScorer
+    """Scores the groups of dynamic sampling, to replace those without signal."""
     stop_on_failure: bool = True
     """End a program at its first failed test."""
     _pending: deque[PendingBatch] = field(default_factory=deque)
 
     def collect(self, step: int, queued_tokens: int = 0) -> RolloutBatch:
-        """The verified rollouts of `step`; those of the steps ahead of it are submitted before the wait for them.
+        """The verified rollouts of `step`; with dynamic sampling they are scored, and groups without signal replaced.
 
-        `queued_tokens` of earlier steps wait for an update.
+        The steps ahead of it are submitted before the wait for them. `queued_tokens` of earlier steps wait for an
+        update.
         """
         last = min(step + self.steps_ahead.limit(queued_tokens), self.steps)
         for ahead in range(step + len(self._pending), last + 1):
-            self._pending.append(self._submit(ahead, self.task_sampler.at(ahead)))
-        return self._observed(self._pending.popleft().result())
-
-    def replacements(self, step: int) -> Replacements:
-        """Collects rollouts of prompts that `step` does not have, for dynamic sampling."""
-        return partial(self._replace, step, self.task_sampler.replacements(step))
+            self._pending.append(self._submit(ahead))
+        batch = self._pending.popleft().result()
+        self.task_sampler.observe(batch.groups)
+        return batch
 
     def probe(self, step: int) -> list[Rollout]:
         """A few short rollouts of the engine's current weights, not verified."""
@@ -163,14 +163,19 @@ class RolloutSchedule:
         prompts = self.task_sampler.at(step)[:_PROBE_PROMPTS]
         return self.collector.sample(prompts, params, f"{self.seed}/probe/{step}")
 
-    def _replace(self, step: int, prompts: Iterator[RenderedPrompt], count: int) -> RolloutBatch | None:
-        chosen = list(islice(prompts, count))
-        return self._observed(self._submit(step, chosen).result()) if chosen else None
+    def _submit(self, step: int) -> PendingBatch:
+        prompts, seed = self.task_sampler.at(step), f"{self.seed}/train/{step}"
+        request = BatchRequest(prompts, self.group_size, self.params, seed, self.stop_on_failure)
+        return self.collector.submit(request, self._dynamic_sampling(step, len(prompts)))
 
-    def _observed(self, batch: RolloutBatch) -> RolloutBatch:
-        self.task_sampler.observe(batch.groups)
-        return batch
+    def _dynamic_sampling(self, step: int, count: int) -> DynamicSampling | None:
+        """The dynamic sampling of a step of `count` prompts, each with replacements of its own, if there is any.
 
-    def _submit(self, step: int, prompts: Sequence[RenderedPrompt]) -> PendingBatch:
-        seed, stop = f"{self.seed}/train/{step}", self.stop_on_failure
-        return self.collector.submit(prompts, self.group_size, self.params, seed, stop_on_failure=stop)
+        The replacements of a prompt do not depend on which other groups have a signal, or on when that is known.
+        """
+        scorer, algorithm = self.scorer, self.scorer.algorithm
+        if not algorithm.dynamic_sampling_rounds:
+            return None
+        others = list(islice(self.task_sampler.replacements(step), count * algorithm.dynamic_sampling_rounds))
+        replacements = [others[place::count] for place in range(count)]
+        return DynamicSampling(replacements, partial(scorer.score, step=step), algorithm.has_signal)

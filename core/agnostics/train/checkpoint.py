@@ -5,61 +5,36 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from dataclasses import asdict
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import torch
 
 from agnostics.train.policy import Policy
 from agnostics.train.state import TrainerState
-from agnostics.types.errors import AgnosticsError, UsageError
-from agnostics.util.distributed import is_lost_rank_error
+from agnostics.types.errors import UsageError
 from agnostics.util.files import sha256
-from agnostics.util.text import first_line
 
 _NAME = re.compile(r"step-(\d+)")
 _MANIFEST = "trainer/manifest.json"
+_REPLACED = ".replaced"
 BEST = "best"
 """The link to the best checkpoint."""
 
 
-def save(
-    run_folder: Path, policy: Policy, tokenizer: Any, state: TrainerState, keep: int = 1, command: str = "run"
-) -> Path:
-    """Write the checkpoint of `state.step`, then remove all but the last `keep` and the best; returns its folder.
+def folder_of(run_folder: Path, step: int) -> Path:
+    """The folder of the checkpoint of `step`, which appears when it is complete."""
+    return run_folder / "checkpoints" / f"step-{step:06}"
 
-    It is written to a temporary folder and renamed, so that a crash or a full disk leaves the last one intact. Every
-    rank writes its part of the optimizer's state, rank 0 the rest. Raises AgnosticsError, with the `command` of `agn`
-    that resumes the run, if it cannot be written.
-    """
-    home, group = run_folder / "checkpoints", policy.process_group
-    folder, partial = home / f"step-{state.step:06}", home / f".step-{state.step:06}.part"
-    older = [path for path in _all(run_folder) if path != folder]
-    try:
-        group.run_on_main(lambda: _make_empty(partial))
-        _write(partial, policy, tokenizer, state)
-        group.run_on_main(lambda: _publish(partial, folder, group.world_size))
-    except Exception as error:  # torch, safetensors and DeepSpeed each have an error of their own for a full disk
-        if group.is_main:
-            shutil.rmtree(partial, ignore_errors=True)
-        if is_lost_rank_error(error):
-            raise
-        kept = f"the last checkpoint, {older[-1]}, is intact" if older else "there is no earlier checkpoint"
-        raise AgnosticsError(
-            f"the checkpoint {folder} could not be written ({first_line(error)}); {kept}; "
-            f"make room, then: agn {command} --resume {run_folder.name}"
-        ) from error
-    if group.is_main:
-        link_best(run_folder, state)
-        _remove_old(run_folder, keep)
-    return folder
+
+def all_of(run_folder: Path) -> list[Path]:
+    """The folders of all checkpoints, in the order of their steps."""
+    return sorted(path for path in run_folder.glob("checkpoints/step-*") if _NAME.fullmatch(path.name))
 
 
 def link_best(run_folder: Path, state: TrainerState) -> None:
     """Point the link `checkpoints/best` to the best checkpoint, if that exists."""
-    home = run_folder / "checkpoints"
-    folder = home / f"step-{state.best_step or 0:06}"
+    home, folder = run_folder / "checkpoints", folder_of(run_folder, state.best_step or 0)
     if state.best_step is not None and folder.is_dir():
         link = home / f".{BEST}"
         link.unlink(missing_ok=True)
@@ -69,7 +44,7 @@ def link_best(run_folder: Path, state: TrainerState) -> None:
 
 def exists(run_folder: Path, step: int) -> bool:
     """Whether there is a checkpoint of `step`."""
-    return any(path.name == f"step-{step:06}" for path in _all(run_folder))
+    return folder_of(run_folder, step).is_dir()
 
 
 def last(run_folder: Path, world_size: int = 1, command: str = "run") -> Path | None:
@@ -78,7 +53,8 @@ def last(run_folder: Path, world_size: int = 1, command: str = "run") -> Path | 
     `command` of `agn` resumes the run.
     Raises UsageError for one of another run, a modified one, or one that another number of ranks wrote.
     """
-    folders = _all(run_folder)
+    _put_back(run_folder)
+    folders = all_of(run_folder)
     if not folders:
         return None
     _check(folders[-1], run_folder, world_size, command)
@@ -92,39 +68,43 @@ def restore(folder: Path, policy: Policy) -> TrainerState:
     return TrainerState(**json.loads((folder / "trainer" / "state.json").read_text(encoding="utf-8")))
 
 
-def _make_empty(partial: Path) -> None:
-    shutil.rmtree(partial, ignore_errors=True)
+def make_empty(partial: Path) -> None:
+    """Make the folder in which a checkpoint is written, and remove what killed runs have left of others."""
+    for left in partial.parent.glob(".step-*.part"):
+        shutil.rmtree(left, ignore_errors=True)
     (partial / "trainer").mkdir(parents=True)
 
 
-def _write(folder: Path, policy: Policy, tokenizer: Any, state: TrainerState) -> None:
-    trainer = folder / "trainer"
-    policy.save_model(folder)
-    if policy.process_group.is_main:
-        tokenizer.save_pretrained(folder)
-        torch.save(torch.get_rng_state(), trainer / "random.pt")
-        (trainer / "state.json").write_text(json.dumps(asdict(state)), encoding="utf-8")
-    policy.save_state(trainer)
+def publish(partial: Path, folder: Path, ranks: int, digests: Mapping[str, str]) -> None:
+    """Give a complete checkpoint its manifest, then its name. `digests` are those of its files.
 
-
-def _publish(partial: Path, folder: Path, world_size: int) -> None:
-    """Give a complete checkpoint its name."""
-    _write_manifest(partial, folder.parents[1].name, world_size)
-    shutil.rmtree(folder, ignore_errors=True)
+    Another one of the same step has its place until then; `last` puts it back if there is a kill in between.
+    """
+    manifest = {"run": folder.parents[1].name, "ranks": ranks, "files": digests}
+    (partial / _MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+    replaced = folder.with_name(f".{folder.name}{_REPLACED}")
+    if folder.exists():
+        folder.rename(replaced)
     partial.rename(folder)
+    shutil.rmtree(replaced, ignore_errors=True)
 
 
-def _write_manifest(folder: Path, run: str, world_size: int) -> None:
-    """Write the manifest: the run, the number of ranks, and the checksum of each file."""
-    digests = {str(path.relative_to(folder)): sha256(path) for path in folder.rglob("*") if path.is_file()}
-    (folder / _MANIFEST).write_text(json.dumps({"run": run, "ranks": world_size, "files": digests}), encoding="utf-8")
-
-
-def _remove_old(run_folder: Path, keep: int) -> None:
+def remove_old(run_folder: Path, keep: int) -> None:
+    """Remove all checkpoints but the last `keep` and the best."""
     best = (run_folder / "checkpoints" / BEST).resolve()
-    for path in _all(run_folder)[:-keep]:
+    for path in all_of(run_folder)[:-keep]:
         if path != best:
             shutil.rmtree(path, ignore_errors=True)
+
+
+def _put_back(run_folder: Path) -> None:
+    """Give a checkpoint its name again that was to be replaced when the run was killed."""
+    for replaced in run_folder.glob(f"checkpoints/.step-*{_REPLACED}"):
+        folder = replaced.with_name(replaced.name.removeprefix(".").removesuffix(_REPLACED))
+        if folder.exists():
+            shutil.rmtree(replaced, ignore_errors=True)
+        else:
+            replaced.rename(folder)
 
 
 def _check(folder: Path, run_folder: Path, world_size: int, command: str) -> None:
@@ -145,7 +125,3 @@ def _check(folder: Path, run_folder: Path, world_size: int, command: str) -> Non
         path = folder / name
         if not path.is_file() or sha256(path) != digest:
             raise UsageError(f"{path}: checksum mismatch: modified since it was saved; {way_out}")
-
-
-def _all(run_folder: Path) -> list[Path]:
-    return sorted(path for path in run_folder.glob("checkpoints/step-*") if _NAME.fullmatch(path.name))

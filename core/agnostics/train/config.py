@@ -5,19 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
 from agnostics.algorithms.scoring import LossNormalization
+from agnostics.inference.engine import BUFFER_RANKS
 from agnostics.inference.provider import default_engine
 from agnostics.rollout.prompts import ChatSettings
 from agnostics.types.task import Frozen
 from agnostics.util.paths import data_folder
 from agnostics.util.settings import NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt, load_settings
-
-if TYPE_CHECKING:
-    from agnostics.train.sft.config import SftConfig
 
 
 class RolloutConfig(Frozen):
@@ -30,6 +28,12 @@ class RolloutConfig(Frozen):
     """Run vLLM in a process of its own, on a GPU of its own if there are twice as many as ranks."""
     tensor_parallel_size: PositiveInt = 1
     """GPUs among which vLLM divides the model (processes, on a CPU); more than one needs `separate_process`."""
+    engine_processes: PositiveInt = 1
+    """vLLM processes of each rank, which divide its requests; more than one needs `separate_process`, and GPUs of their
+    own."""
+    serve_adapter: bool = False
+    """With `train.lora_rank`: vLLM serves the adapter beside the starting model's weights, instead of loading merged
+    weights after each update."""
     prompts_per_step: PositiveInt = 4
     """Prompts in a step."""
     group_size: Annotated[int, Field(ge=2)] = 32
@@ -48,6 +52,9 @@ class RolloutConfig(Frozen):
     """On a GPU, replay vLLM's decoding steps as CUDA graphs: faster, with more memory and a slower start."""
     chunked_prefill: bool = True
     """On a GPU, prefill long prompts in chunks, beside the decoding of other sequences."""
+    sleep_mode: bool = False
+    """On a GPU, free vLLM's memory during updates: its weights go to the host's memory, its KV cache is dropped. Needs
+    an engine in the trainer's process and `train.max_off_policy_steps = 0`."""
     dynamic_sampling_rounds: NonNegativeInt | None = None
     """Maximum number of times that new prompts are sampled to replace groups with equal rewards; the algorithm's own by
     default."""
@@ -57,11 +64,17 @@ class RolloutConfig(Frozen):
     run's rollouts."""
 
     @model_validator(mode="after")
-    def _only_vllm_has_a_separate_process(self) -> Self:
+    def _only_vllm_serves_adapters_and_has_a_separate_process(self) -> Self:
         if self.separate_process and self.engine != "vllm":
             raise ValueError('separate_process = true needs engine = "vllm"')
+        if self.serve_adapter and self.engine != "vllm":
+            raise ValueError('serve_adapter = true needs engine = "vllm"')
         if self.tensor_parallel_size > 1 and not self.separate_process:
             raise ValueError("tensor_parallel_size > 1 needs separate_process = true")
+        if self.engine_processes > 1 and not self.separate_process:
+            raise ValueError("engine_processes > 1 needs separate_process = true")
+        if self.sleep_mode and (self.separate_process or self.engine == "transformers"):
+            raise ValueError('sleep_mode = true needs separate_process = false and an engine that can sleep: "vllm"')
         return self
 
 
@@ -196,6 +209,12 @@ class RunConfig(Frozen):
     train: TrainConfig = TrainConfig()
     evaluation: EvaluationConfig = EvaluationConfig()
 
+    @model_validator(mode="after")
+    def _a_served_adapter_has_a_rank(self) -> Self:
+        if self.rollout.serve_adapter and not 0 < self.train.lora_rank <= BUFFER_RANKS[-1]:
+            raise ValueError(f"rollout.serve_adapter = true needs train.lora_rank from 1 to {BUFFER_RANKS[-1]}")
+        return self
+
 
 def load_config(path: Path | None, overrides: Iterable[str], options: Mapping[str, Any]) -> RunConfig:
     """The configuration of a training run; see `load_settings`."""
@@ -220,6 +239,6 @@ def toml_tables(config: Frozen, exclude: set[str] | None = None) -> str:
     return "\n".join([*lines, *tables]) + "\n"
 
 
-def output_folder(config: RunConfig | SftConfig) -> Path:
-    """The folder of run folders."""
-    return Path(config.output).expanduser().resolve() if config.output else data_folder() / "runs"
+def output_folder(output: str | None) -> Path:
+    """The folder of run folders that the key `output` names; one in the user's data folder by default."""
+    return Path(output).expanduser().resolve() if output else data_folder() / "runs"

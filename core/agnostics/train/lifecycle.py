@@ -11,8 +11,8 @@ from agnostics.util.distributed import ProcessGroup
 from agnostics.util.signals import ForcedInterrupt
 
 
-def until_interrupted(train: Callable[[], None], save: Callable[[], None]) -> RunStatus:
-    """Run `train`; after an interrupt `save`, unless a second one prevents it."""
+def until_interrupted(train: Callable[[], None], save: Callable[[], None], abandon: Callable[[], None]) -> RunStatus:
+    """Run `train`; after an interrupt `save`, unless a second one prevents it: then `abandon` what is being saved."""
     try:
         try:
             train()
@@ -22,6 +22,7 @@ def until_interrupted(train: Callable[[], None], save: Callable[[], None]) -> Ru
             save()
             return "interrupted"
     except ForcedInterrupt:
+        abandon()
         return "interrupted"
     return "finished"
 

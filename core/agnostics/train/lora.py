@@ -21,6 +21,7 @@ from torch import nn
 
 from agnostics.inference.engine import seed_for
 from agnostics.train.config import TrainConfig
+from agnostics.train.snapshot import HostCopies, LaterTensor, known
 from agnostics.types.errors import MissingRequirement, UsageError
 from agnostics.util.text import first_line
 
@@ -47,7 +48,25 @@ class ModelWeight:
         weight = self.parameter.detach()
         if self.layer is None:
             return weight
-        return _rounded(weight.float() + _delta(self.layer), weight.dtype, seed_for(self.name))
+        return self._plus(_delta(*_factors(self.layer)))
+
+    def snapshot(self, copies: HostCopies) -> LaterTensor:
+        """`merged` as it is now, in the host's memory. Of an adapted layer there, A and B are copied and W is not,
+        because it is frozen: the sum is computed later."""
+        weight = self.parameter.detach()
+        on_host = weight.device.type == "cpu"
+        if self.layer is None:
+            return known(weight if on_host and not self.parameter.requires_grad else copies.of(weight))
+        if not on_host:
+            return known(self.merged().cpu())
+        up, down, scaling, transposed = _factors(self.layer)
+        up, down = copies.of(up), copies.of(down)
+        return lambda: self._plus(_delta(up, down, scaling, transposed))
+
+    def _plus(self, delta: torch.Tensor) -> torch.Tensor:
+        """W + `delta` in the type of W."""
+        weight = self.parameter.detach()
+        return _rounded(weight.float() + delta, weight.dtype, seed_for(self.name))
 
 
 def adapt(model: nn.Module, settings: TrainConfig) -> None:
@@ -84,6 +103,13 @@ def weights_of(model: nn.Module) -> Iterator[ModelWeight]:
     for name, parameter in model.named_parameters():
         if id(parameter) not in of_adapters:
             yield ModelWeight(name.replace(".base_layer.", "."), parameter, layers.get(name))
+
+
+def adapter_weights(model: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
+    """A and B of every adapted layer of `model`, by their names in peft's format."""
+    for name, layer in _adapted(model):
+        yield f"base_model.model.{name}.lora_A.weight", layer.lora_A[_ADAPTER].weight
+        yield f"base_model.model.{name}.lora_B.weight", layer.lora_B[_ADAPTER].weight
 
 
 @contextmanager
@@ -143,11 +169,16 @@ class _AdaptedProduct(torch.autograd.Function):
         return gradient @ weight, gradient @ scaled, None, of_scaled, None
 
 
-@torch.no_grad()
-def _delta(layer: Any) -> torch.Tensor:
+def _factors(layer: Any) -> tuple[torch.Tensor, torch.Tensor, float, bool]:
+    """B, A and s of an adapted layer, and whether its W is transposed."""
+    up, down = layer.lora_B[_ADAPTER].weight.detach(), layer.lora_A[_ADAPTER].weight.detach()
+    return up, down, layer.scaling[_ADAPTER], layer.fan_in_fan_out
+
+
+def _delta(up: torch.Tensor, down: torch.Tensor, scaling: float, transposed: bool) -> torch.Tensor:
     """s B A in float32, in the shape of W."""
-    product = layer.lora_B[_ADAPTER].weight.float() @ layer.lora_A[_ADAPTER].weight.float()
-    return layer.scaling[_ADAPTER] * (product.T if layer.fan_in_fan_out else product)
+    product = up.float() @ down.float()
+    return scaling * (product.T if transposed else product)
 
 
 def _rounded(exact: torch.Tensor, dtype: torch.dtype, seed: int) -> torch.Tensor:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from typing import Literal
 
+from agnostics.inference.engine import AdapterSettings
 from agnostics.models.shape import ModelShape
-from agnostics.train.config import RunConfig, TrainConfig
+from agnostics.train.config import RolloutConfig, RunConfig, TrainConfig
 
 BUCKET = 500_000_000
 """Elements in the buffer that DeepSpeed reduces gradients through: its `reduce_bucket_size`."""
@@ -34,17 +36,33 @@ class MemoryEstimate:
     update: int
     """Copies of the gradients: in one piece, and in float32."""
     sync: int
-    """Copies of the weights on their way to the engine: gathered ones in stage 3, those with merged adapters."""
+    """Copies of the weights on their way to the engine: gathered ones in stage 3, those with merged adapters. If the
+    engine serves the adapter, its weights alone in stage 3."""
     reference: int
     engine_weights: int
+    """With what vLLM reserves for an adapter that it serves."""
     kv_cache: int
+    engine_present: Literal["always", "while sampling", "never"] = "always"
+    """When the engine's memory is taken on the trainer's device: with sleep mode not in an update; never if several
+    engines, or one of several devices, have others."""
+
+    @property
+    def parts(self) -> dict[str, int]:
+        """Bytes by purpose."""
+        return {name: size for name, size in asdict(self).items() if name != "engine_present"}
 
     @property
     def total(self) -> int:
-        """The peak; CUDA itself and fragmentation come on top."""
+        """The peak of a device; CUDA itself and fragmentation come on top."""
         phases = (self.bucket + self.activations + self.logits, self.update, self.sync)
-        everything: int = sum(asdict(self).values())
-        return everything - sum(phases) + max(phases)
+        engine = self.engine_weights + self.kv_cache
+        states = sum(self.parts.values()) - engine - sum(phases)
+        if self.engine_present == "always":
+            return states + engine + max(phases)
+        if self.engine_present == "never":
+            return max(states + max(phases), engine)
+        *update, sync = phases
+        return states + max(*update, self.engine_weights + max(sync, self.kv_cache))
 
 
 def estimate_memory(
@@ -54,12 +72,15 @@ def estimate_memory(
 
     `longest` is the most tokens of a prompt and its completion; `reference` is whether the starting model is kept.
     ZeRO divides among the devices: the optimizer's state, from stage 2 gradients, in stage 3 weights (Rajbhandari et
-    al. 2020, arXiv:1910.02054, section 5). Each device has an engine of its own.
+    al. 2020, arXiv:1910.02054, section 5). Each device has an engine of its own, unless engines have other devices.
     """
-    width, train = _width(config), config.train
+    width, train, rollout = _width(config), config.train, config.rollout
     adapted = _adapted(shape, train) if train.lora_rank else []
-    model, adapters = shape.parameters * width, train.lora_rank * sum(map(sum, adapted))
-    merged = width * sum(inputs * outputs for inputs, outputs in adapted)
+    model, adapters = (
+        shape.parameters * width,
+        train.lora_rank * sum(inputs + outputs for _, inputs, outputs in adapted),
+    )
+    merged = width * sum(inputs * outputs for _, inputs, outputs in adapted)
     trained = adapters or shape.parameters
     share, bucket = trained // devices, BUCKET * width
     return MemoryEstimate(
@@ -71,18 +92,46 @@ def estimate_memory(
         * kept_per_token(shape, width, recomputed=train.activation_checkpointing),
         logits=LOGITS,
         update=width * share + (_FLOAT * share if width < _FLOAT else 0),
-        sync=model if stage == 3 else merged,
+        sync=_sync(config, stage, model, adapters * width, merged),
         reference=model if reference else 0,
-        engine_weights=model // config.rollout.tensor_parallel_size,
+        engine_weights=model // rollout.tensor_parallel_size + _served(config, adapters * width),
         kv_cache=_kv_cache(shape, config, longest),
+        engine_present=_engine_present(rollout),
     )
 
 
-def _adapted(shape: ModelShape, train: TrainConfig) -> list[tuple[int, int]]:
-    """Inputs and outputs of each layer with an adapter, which has its rank of parameters for each of them."""
+def _engine_present(rollout: RolloutConfig) -> Literal["always", "while sampling", "never"]:
+    if rollout.engine_processes * rollout.tensor_parallel_size > 1:
+        return "never"
+    return "while sampling" if rollout.sleep_mode else "always"
+
+
+def _sync(config: RunConfig, stage: int, model: int, adapters: int, merged: int) -> int:
+    """Bytes on the way to the engine: adapters it serves are copied if they are divided, and leave the device."""
+    if config.rollout.serve_adapter:
+        return adapters if stage == 3 else 0
+    return model if stage == 3 else merged
+
+
+def _served(config: RunConfig, adapters: int) -> int:
+    """Bytes that vLLM reserves for the adapter, if it serves one."""
+    train = config.train
+    if not config.rollout.serve_adapter:
+        return 0
+    return adapters * AdapterSettings(train.lora_rank, train.lora_alpha, ()).buffer_rank // train.lora_rank
+
+
+def served_adapter(shape: ModelShape, train: TrainConfig) -> AdapterSettings:
+    """The adapter of a run as an engine serves it."""
+    modules = {name.rpartition(".")[2] for name, _, _ in _adapted(shape, train)}
+    return AdapterSettings(train.lora_rank, train.lora_alpha, tuple(sorted(modules)))
+
+
+def _adapted(shape: ModelShape, train: TrainConfig) -> list[tuple[str, int, int]]:
+    """Each layer with an adapter, which has its rank of parameters for each of the layer's inputs and outputs."""
     chosen = train.lora_target_modules
     return [
-        (inputs, outputs)
+        (name, inputs, outputs)
         for name, inputs, outputs in shape.linear
         if chosen == "all-linear" or any(f".{name}".endswith(f".{ending}") for ending in chosen)
     ]

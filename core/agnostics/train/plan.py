@@ -69,7 +69,7 @@ class RunPlan:
     longest: int
     """The most tokens of a prompt and its completion together."""
     concurrent_sequences: int | None
-    """The number of sequences of that length that fit into the engine's KV cache."""
+    """The number of sequences of that length that fit into the KV caches of a rank's engines."""
     missing: tuple[UsageError, ...]
 
 
@@ -129,10 +129,10 @@ def _model(config: RunConfig, plugins: PluginManager) -> Path | None:
 
 def _concurrent_sequences(config: RunConfig, shape: ModelShape, longest: int) -> int:
     rollout = config.rollout
-    wanted = min(rollout.max_num_seqs, rollout.prompts_per_step * rollout.group_size)
-    if rollout.engine != "vllm":
-        return wanted
-    return min(wanted, (rollout.kv_cache_gib << 30) // (kv_bytes_per_token(shape, config) * longest))
+    wanted, fitting = rollout.prompts_per_step * rollout.group_size, rollout.max_num_seqs
+    if rollout.engine == "vllm":
+        fitting = min(fitting, (rollout.kv_cache_gib << 30) // (kv_bytes_per_token(shape, config) * longest))
+    return min(wanted, rollout.engine_processes * fitting)
 
 
 def _too_little_cache(config: RunConfig, longest: int) -> UsageError:

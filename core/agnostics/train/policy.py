@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import torch
 from transformers import AutoModelForCausalLM
@@ -17,13 +17,20 @@ from agnostics.models.token_logprobs import TokenLogprobModel
 from agnostics.train import lora
 from agnostics.train.config import TrainConfig
 from agnostics.train.deepspeed_engine import initialise
+from agnostics.train.snapshot import HostCopies, LaterTensor, PolicySnapshot, captured_states, known
 from agnostics.types.rollout import Rollout, Segment
 from agnostics.types.task import Task, Test
 from agnostics.util.distributed import SINGLE_PROCESS, ProcessGroup
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 LossFunction = Callable[[torch.Tensor, MicroBatch, torch.Tensor], Loss]
 """(log-probabilities under the policy, micro batch, entropies of the policy) -> loss."""
 
+_TAG = "state"
+"""The folder of DeepSpeed's files in a checkpoint."""
 _DUMMY = [
     Rollout(
         task=Task(id="dummy", tests=(Test(input="", output=""),)),
@@ -142,29 +149,49 @@ class Policy:
                 data = weight.merged()
                 yield weight.name, data.clone() if partitioned else data
 
-    def save_model(self, folder: Path) -> None:
-        """Write the model into `folder` in Hugging Face's format."""
-        weights = {name: weight for name, weight in self.weights() if self.process_group.is_main}
-        if self.process_group.is_main:
-            self._engine.module.model.save_pretrained(folder, state_dict=weights)
+    def adapter(self) -> Iterator[tuple[str, torch.Tensor]]:
+        """The weights of the adapters by their names in peft's format, for an engine that serves them.
 
-    def save_state(self, folder: Path) -> None:
-        """Write what `restore` needs into `folder`: the trained weights and the optimizer's state.
-
-        With LoRA these are the adapters alone: they belong to the run's starting model.
+        With ZeRO stage 3 they are gathered one at a time.
         """
-        self._engine.save_checkpoint(
-            str(folder),
-            tag="state",
+        import deepspeed
+
+        partitioned = self._settings.zero_stage == 3
+        for name, weight in lora.adapter_weights(self._engine.module.model):
+            with deepspeed.zero.GatheredParameters([weight], enabled=partitioned):
+                yield name, weight.detach().clone() if partitioned else weight.detach()
+
+    def snapshot(self, folder: Path) -> PolicySnapshot:
+        """A copy of the policy as it is now, for a checkpoint that is written into `folder` while training goes on.
+
+        It holds the model in Hugging Face's format and, in `trainer`, what `restore` needs: the trained weights and the
+        optimizer's state. With LoRA these are the adapters alone: they belong to the run's starting model.
+        """
+        copies = HostCopies()
+        weights = self._snapshot_of_weights(copies)
+        states = captured_states(
+            self._engine,
+            folder / "trainer",
+            copies,
+            tag=_TAG,
             client_state={"version": self.version},
             save_latest=False,
             exclude_frozen_parameters=self._settings.lora_rank > 0,
         )
+        return PolicySnapshot(folder, self._engine.module.model, weights, states)
+
+    def _snapshot_of_weights(self, copies: HostCopies) -> dict[str, LaterTensor]:
+        """A copy of every weight on rank 0, none on the others, which gather them with it in ZeRO stage 3."""
+        is_main = self.process_group.is_main
+        if self._settings.zero_stage == 3:
+            return {name: known(weight.cpu()) for name, weight in self.weights() if is_main}
+        weights = lora.weights_of(self._engine.module.model) if is_main else ()
+        return {weight.name: weight.snapshot(copies) for weight in weights}
 
     def restore(self, folder: Path) -> None:
-        """Load the weights and the optimizer's state that `save_state` wrote into `folder`."""
+        """Load the weights and the optimizer's state from the folder `trainer` of a checkpoint."""
         strict = self._settings.lora_rank == 0
-        _, client = self._engine.load_checkpoint(str(folder), tag="state", load_module_strict=strict)
+        _, client = self._engine.load_checkpoint(str(folder), tag=_TAG, load_module_strict=strict)
         self.version = client["version"]
 
     def __enter__(self) -> Self:
@@ -188,19 +215,20 @@ class Policy:
     def _logprobs(self, model: Any, rollouts: Sequence[Rollout]) -> list[tuple[float, ...]]:
         """The log-probabilities that `model` gives the sampled tokens of each rollout."""
         chunks = self._micro_batches(rollouts)
-        rows = self.process_group.gather_shards([self._score(model, chunk) for chunk in self._shard(chunks)])
+        scores = self.process_group.gather_shards([self._score(model, chunk) for chunk in self._shard(chunks)])
         by_rollout = {
-            id(rollout): row
-            for chunk, chunk_rows in zip(chunks, rows, strict=False)  # dummy micro batches come last
-            for rollout, row in zip(chunk, chunk_rows, strict=True)
+            id(rollout): tuple(row.tolist())
+            for chunk, logprobs in zip(chunks, map(torch.from_numpy, scores), strict=False)  # dummies come last
+            for rollout, row in zip(chunk, torch.split(logprobs, [one.num_sampled for one in chunk]), strict=True)
         }
         return [by_rollout[id(rollout)] for rollout in rollouts]
 
-    def _score(self, model: Any, chunk: Sequence[Rollout]) -> list[tuple[float, ...]]:
+    def _score(self, model: Any, chunk: Sequence[Rollout]) -> NDArray[np.float32]:
+        """The log-probabilities of the S sampled tokens of a micro batch, (S,): an array, which ranks exchange fast."""
         batch = stack(chunk).to(self._engine.device)
         with torch.no_grad():
             logprobs, _ = model(batch.prompt_ids, batch.token_ids, batch.mask)
-        return [tuple(row.tolist()) for row in logprobs.split(batch.mask.sum(-1).tolist())]
+        return cast("NDArray[np.float32]", logprobs.cpu().numpy())
 
     def _micro_batches(self, rollouts: Sequence[Rollout]) -> list[list[Rollout]]:
         settings = self._settings

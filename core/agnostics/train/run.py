@@ -7,24 +7,29 @@ from dataclasses import replace
 from pathlib import Path
 
 from agnostics.algorithms.algorithm import Algorithm, ScoringContext
+from agnostics.algorithms.group_scorer import GroupScorer
 from agnostics.callbacks.callback import CallbackList, Isolated, RunCallback, RunInfo, RunStatus
 from agnostics.callbacks.chrome_trace import ChromeTrace
 from agnostics.inference.engine import EngineSettings, SamplingParams
 from agnostics.inference.provider import open_engine
 from agnostics.models.loading import stop_ids
+from agnostics.models.shape import shape_of
 from agnostics.plugins.manager import PluginManager
 from agnostics.plugins.run_hooks import PluginHooks
 from agnostics.profiling.spans import SpanRecorder
-from agnostics.rollout.collector import RolloutCollector, RolloutVerifier
+from agnostics.rollout.collector import RolloutCollector
 from agnostics.rollout.engine_loop import EngineLoop, EngineSource
+from agnostics.rollout.rollout_verifier import RolloutVerifier
 from agnostics.rollout.schedule import RolloutSchedule, StepsAhead
 from agnostics.store import default_url
 from agnostics.store.run_recorder import RunRecorder
 from agnostics.train import checkpoint
+from agnostics.train.checkpoint_writer import CheckpointWriter
 from agnostics.train.config import RunConfig, output_folder, to_toml
 from agnostics.train.config_file import ConfigFile
 from agnostics.train.learner import Learner
 from agnostics.train.lifecycle import reported, until_interrupted
+from agnostics.train.memory import served_adapter
 from agnostics.train.policy import Policy
 from agnostics.train.run_store import RunStore
 from agnostics.train.setup import RunInputs, max_step_tokens, prepare, resolved_config
@@ -48,11 +53,13 @@ def run(
     with join_process_group() as group, _interrupts(group, progress) as interrupts, ExitStack() as resources:
         start = group.run_on_main(lambda: checkpoint.last(resume, group.world_size)) if resume else None
         inputs = group.run_main_first(lambda: prepare(config, plugins, progress.message, start))
-        config = resolved_config(config, inputs, config.store or default_url(), output_folder(config))
+        config = resolved_config(config, inputs, config.store or default_url(), output_folder(config.output))
         store = resources.enter_context(RunStore.open(str(config.store), group))
         trainer = _open_trainer(resources, config, inputs, plugins, group, interrupts, progress)
         if start:
             trainer.state = _restore(start, trainer)
+        if start or config.rollout.serve_adapter:
+            trainer.load_policy()
         info = group.run_on_main(lambda: store.start(config, inputs.language, resume, trainer.state))
         trainer.folder = Path(str(config.output)) / info.id
         info = replace(info, folder=trainer.folder, steps=inputs.steps)
@@ -70,7 +77,7 @@ def _interrupts(group: ProcessGroup, progress: RunCallback) -> InterruptHandler:
 def _train(trainer: Trainer, info: RunInfo, group: ProcessGroup, store: str) -> TrainingSummary:
     """Train between the callbacks' start and end; an interrupt leaves a checkpoint."""
     with reported(trainer.callbacks, info, group) as finish:
-        status = until_interrupted(trainer.train, lambda: _abort_and_save(trainer))
+        status = until_interrupted(trainer.train, lambda: _abort_and_save(trainer), trainer.checkpoints.abandon)
         summary = _summary(trainer, info.id, status, trainer.rollouts.collector.verifier.language.name, store)
         finish(status, summary.as_dict())
     return summary
@@ -79,6 +86,7 @@ def _train(trainer: Trainer, info: RunInfo, group: ProcessGroup, store: str) -> 
 def _abort_and_save(trainer: Trainer) -> None:
     trainer.engine.abort_all()
     trainer.save_checkpoint()
+    trainer.checkpoints.wait()
 
 
 def _callbacks(
@@ -113,13 +121,16 @@ def _open_trainer(
             rollout.engine,
             _engine_settings(config, inputs),
             separate_process=rollout.separate_process,
+            processes=rollout.engine_processes,
             providers=plugins.engines(),
         )
     )
     policy = resources.enter_context(Policy(inputs.folder, config.train, rollout.temperature, inputs.reference, group))
+    checkpoints = resources.enter_context(CheckpointWriter(policy, inputs.tokenizer, config.keep_checkpoints))
     loop = resources.enter_context(EngineLoop(engine, spans))
     source = EngineSource(loop, inputs.tokenizer)
     rollout_verifier = RolloutVerifier(inputs.language, verifier, spans, config.chat.thinking)
+    scoring = ScoringContext(inputs.reward, rollout.max_completion_tokens, len(inputs.tokenizer))
     schedule = RolloutSchedule(
         collector=RolloutCollector(source, rollout_verifier, group, interrupts),
         task_sampler=inputs.task_sampler,
@@ -128,6 +139,7 @@ def _open_trainer(
         seed=config.seed,
         steps_ahead=_steps_ahead(config, inputs.algorithm),
         steps=inputs.steps,
+        scorer=GroupScorer(inputs.algorithm, scoring, inputs.steps),
         stop_on_failure=not inputs.reward.needs_all_tests,
     )
     return Trainer(
@@ -135,14 +147,13 @@ def _open_trainer(
         folder=Path(),
         rollouts=schedule,
         algorithm=inputs.algorithm,
-        scoring=ScoringContext(inputs.reward, rollout.max_completion_tokens, len(inputs.tokenizer)),
         learner=Learner(policy, rollout.max_completion_tokens),
+        checkpoints=checkpoints,
         engine=loop,
         validation=inputs.validation,
         held_out=inputs.held_out,
         callbacks=CallbackList(),
         interrupts=interrupts,
-        tokenizer=inputs.tokenizer,
         state=TrainerState(),
     )
 
@@ -158,6 +169,8 @@ def _engine_settings(config: RunConfig, inputs: RunInputs) -> EngineSettings:
         tensor_parallel_size=config.rollout.tensor_parallel_size,
         cuda_graphs=config.rollout.cuda_graphs,
         chunked_prefill=config.rollout.chunked_prefill,
+        sleep_mode=config.rollout.sleep_mode,
+        adapter=served_adapter(shape_of(inputs.folder), config.train) if config.rollout.serve_adapter else None,
     )
 
 
@@ -172,12 +185,11 @@ def _steps_ahead(config: RunConfig, algorithm: Algorithm) -> StepsAhead:
 
 
 def _restore(start: Path, trainer: Trainer) -> TrainerState:
-    """Restore the checkpoint `start`: weights, optimizer, random state, order of tasks, waiting rollouts, engine."""
+    """Restore the checkpoint `start`: weights, optimizer, random state, order of tasks, waiting rollouts."""
     policy = trainer.learner.policy
     state = checkpoint.restore(start, policy)
     trainer.rollouts.task_sampler.restore(state.task_sampler, state.step)
     trainer.learner.queue.restore(state.queue, (prompt.task for prompt in trainer.rollouts.task_sampler.prompts))
-    trainer.engine.load_weights(policy.weights(), policy.version)
     return state if state.step else TrainerState(seconds=state.seconds)  # a run at step 0 starts anew
 
 
@@ -192,7 +204,7 @@ def _summary(trainer: Trainer, run: str, status: RunStatus, language: str, store
         completions=state.completions,
         before=PassRate(**state.before) if state.before else None,
         after=trainer.last_pass_rate,
-        checkpoint=trainer.last_checkpoint,
+        checkpoint=trainer.checkpoints.last,
         store=store,
         seconds=state.seconds,
     )

@@ -11,6 +11,7 @@ from agnostics.algorithms.algorithm import Algorithm
 from agnostics.callbacks.callback import RunCallback
 from agnostics.models.loading import find_model, load_tokenizer
 from agnostics.models.resolve import completion_room, resolve_model
+from agnostics.models.shape import has_experts
 from agnostics.plugins.manager import PluginManager
 from agnostics.plugins.reward_file import absolute_reward
 from agnostics.rollout.difficulty import DifficultySampler
@@ -90,6 +91,7 @@ def prepare(
     # A checkpoint of adapters belongs to the model they were added to; its own weights have them merged.
     is_checkpoint = resumed is not None and not config.train.lora_rank
     folder = find_model(str(resumed)) if is_checkpoint else _model(config, plugins, say)
+    check_served_adapter(config, folder)
     tokenizer = load_tokenizer(folder)
     limit = prompt_limit(config, folder)
     prompts, left_out = render_prompts(tokenizer, language, tasks.train, limit, config.chat)
@@ -123,9 +125,15 @@ def configured_algorithm(algorithm: Algorithm, config: RunConfig) -> Algorithm:
     settings: dict[str, Any] = {**config.rollout.model_dump(), **config.train.model_dump()}
     given = {key: settings[key] for key in _ALGORITHM_FIELDS & settings.keys() if settings[key] is not None}
     try:
-        return replace(algorithm, **given)
+        configured = replace(algorithm, **given)
     except ValueError as error:
         raise UsageError(str(error)) from error
+    if config.rollout.sleep_mode and configured.max_off_policy_steps:
+        raise UsageError(
+            "rollout.sleep_mode = true needs train.max_off_policy_steps = 0: an engine that samples during updates "
+            "cannot sleep"
+        )
+    return configured
 
 
 def resolved_config(config: RunConfig, inputs: RunInputs, store: str, output: Path) -> RunConfig:
@@ -169,6 +177,18 @@ def check_checkers(tasks: Iterable[Task], languages: Container[str]) -> None:
                 f"task {task!r}: its checker is in the language {checker.language!r}, which is not installed; "
                 "see docs/datasets.md for adding it"
             )
+
+
+def check_served_adapter(config: RunConfig, folder: Path) -> None:
+    """Raise UsageError if vLLM is to serve the adapter of a mixture of experts.
+
+    With LoRA it computes all experts by kernels that need a GPU, and these were never tested.
+    """
+    if config.rollout.serve_adapter and has_experts(folder):
+        raise UsageError(
+            "rollout.serve_adapter = true: the model is a mixture of experts, whose adapter is not served by vLLM; "
+            "without it the engine gets merged weights"
+        )
 
 
 def held_out_prompts(

@@ -9,15 +9,16 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from agnostics.algorithms.algorithm import Algorithm, ScoringContext
+from agnostics.algorithms.algorithm import Algorithm
 from agnostics.callbacks.callback import RunCallback
 from agnostics.inference.engine import SamplingParams
 from agnostics.profiling.spans import SpanRecorder
 from agnostics.rollout.engine_loop import EngineLoop
 from agnostics.rollout.pass_rate import pass_rate
 from agnostics.rollout.prompts import RenderedPrompt
-from agnostics.rollout.schedule import Replacements, RolloutSchedule
+from agnostics.rollout.schedule import RolloutSchedule
 from agnostics.train import checkpoint
+from agnostics.train.checkpoint_writer import CheckpointWriter
 from agnostics.train.config import RunConfig
 from agnostics.train.cpu_threads import shared_cpu_threads
 from agnostics.train.learner import Learner, check_logprob_mismatch, needs_probe
@@ -37,22 +38,23 @@ class Trainer:
     folder: Path
     rollouts: RolloutSchedule
     algorithm: Algorithm
-    scoring: ScoringContext
     learner: Learner
+    checkpoints: CheckpointWriter
     engine: EngineLoop
     validation: Sequence[RenderedPrompt]
     held_out: Sequence[RenderedPrompt]
     callbacks: RunCallback
     interrupts: InterruptHandler
-    tokenizer: Any
     state: TrainerState
     last_pass_rate: PassRate | None = None
     """The pass rate after training."""
-    last_checkpoint: Path | None = None
     _clock_s: float = field(default_factory=time.monotonic)
 
     def train(self) -> None:
-        """Evaluate, train, evaluate again. Raises KeyboardInterrupt between two steps."""
+        """Evaluate, train, evaluate again; the last checkpoint is then complete.
+
+        Raises KeyboardInterrupt between two steps.
+        """
         self._clock_s = time.monotonic()
         if self.held_out and self.state.before is None:
             self._evaluate("eval_before")
@@ -66,14 +68,14 @@ class Trainer:
             self._after_step()
         if self.held_out:
             self._evaluate("eval_after")
+        with self.interrupts.deferred("the last checkpoint"):
+            self.checkpoints.wait()
 
     def save_checkpoint(self) -> None:
-        """Write a checkpoint of the current state, once everything reported so far is stored."""
+        """Begin to write a checkpoint of the current state, once everything reported so far is stored."""
         self.callbacks.flush()
         self.advance(queue=self.learner.queue.saved())
-        self.last_checkpoint = checkpoint.save(
-            self.folder, self.learner.policy, self.tokenizer, self.state, self.config.keep_checkpoints
-        )
+        self.checkpoints.save(self.folder, self.state)
 
     def advance(self, **changes: Any) -> None:
         """Update the state and its clock."""
@@ -89,24 +91,17 @@ class Trainer:
     def _step(self, step: int) -> None:
         started_s = time.monotonic()
         batch = self.rollouts.collect(step, self.learner.queue.tokens)
-        scored = self._score(step, batch, self.rollouts.replacements(step))
+        scored = self._score(step, batch)
         with self.interrupts.deferred(f"step {step}"):
             metrics = self._update(step, scored)
             metrics |= self._load_weights(int(metrics["updates"]))
             self._tell(step, scored, metrics, started_s)
 
-    def _score(self, step: int, batch: RolloutBatch, replacements: Replacements) -> RolloutBatch:
-        """The batch with rewards and advantages; dynamic sampling replaces groups without signal."""
-        context = replace(self.scoring, progress=(step - 1) / self.rollouts.steps)
-        scored = replace(batch, groups=[self.algorithm.score(group, context) for group in batch.groups])
-        for _ in range(self.algorithm.dynamic_sampling_rounds):
-            missing = self.config.rollout.prompts_per_step - sum(map(self.algorithm.has_signal, scored.groups))
-            more = replacements(missing) if missing > 0 else None
-            if more is None:
-                break
-            groups = [self.algorithm.score(group, context) for group in more.groups]
-            scored = scored.extended(replace(more, groups=groups))
-        return replace(scored, groups=self.algorithm.normalized(scored.groups))
+    def _score(self, step: int, batch: RolloutBatch) -> RolloutBatch:
+        """The batch with rewards and advantages; dynamic sampling has scored its groups already, to replace some."""
+        is_scored = self.algorithm.dynamic_sampling_rounds > 0
+        groups = batch.groups if is_scored else [self.rollouts.scorer.score(group, step) for group in batch.groups]
+        return replace(batch, groups=self.algorithm.normalized(groups))
 
     def _update(self, step: int, batch: RolloutBatch) -> dict[str, float]:
         """Update the policy and check that the engine sampled from it; the metrics of both."""
@@ -115,6 +110,8 @@ class Trainer:
         version = policy.version
         probe = policy.logprob_mismatch(self.rollouts.probe(step)) if needs_probe(step, batch, version) else None
         started_s = time.monotonic()
+        if self.config.rollout.sleep_mode:
+            self.engine.sleep()
         with self._cpu_threads() as reclaim, self.spans.during("training", f"update {step}"):
             report = self.learner.update(
                 batch,
@@ -132,12 +129,19 @@ class Trainer:
         measured = {} if mismatch is None else {"logprob_mismatch": mismatch}
         return {**state, **measured, **update_metrics(report), "update_s": time.monotonic() - started_s}
 
+    def load_policy(self) -> None:
+        """Load the policy into the engine: its weights, or its adapter if the engine serves that."""
+        policy = self.learner.policy
+        weights = policy.adapter() if self.config.rollout.serve_adapter else policy.weights()
+        self.engine.load_weights(weights, policy.version)
+
     def _load_weights(self, updates: int) -> dict[str, float]:
         """Load the policy's weights into the engine, if there was an update."""
         started_s, policy = time.monotonic(), self.learner.policy
         if updates:
             with self.spans.during("training", f"weights {policy.version}"):
-                self.engine.load_weights(policy.weights(), policy.version)
+                self.load_policy()
+        self.engine.wake_up()
         return {"weight_sync_s": time.monotonic() - started_s}
 
     def _tell(self, step: int, batch: RolloutBatch, metrics: dict[str, float], started_s: float) -> None:
@@ -151,7 +155,11 @@ class Trainer:
         self.advance(step=step, completions=self.state.completions + len(batch.rollouts), task_sampler=sampler)
 
     def _after_step(self) -> None:
-        """Evaluate on validation tasks and write a checkpoint, if they are due."""
+        """Evaluate on validation tasks and begin to write a checkpoint, if they are due.
+
+        Raises AgnosticsError if the last checkpoint could not be written.
+        """
+        self.checkpoints.check()
         step, is_last = self.state.step, self.state.step >= self.rollouts.steps
         if self.validation and self.state.evaluated_step != step and (is_last or self._is_validated_after(step)):
             self._evaluate("eval_during")

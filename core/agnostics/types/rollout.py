@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import compress
-from typing import Literal, Self, get_args
+from pickle import PickleBuffer
+from typing import Any, Literal, Self, get_args
 
+from agnostics.types.packed_numbers import pack_floats, pack_integers, unpack
 from agnostics.types.task import Task
 from agnostics.types.verification import Verification
 
@@ -42,6 +44,17 @@ class Segment:
     def sampled(cls, token_ids: Sequence[int], logprobs: Sequence[float], policy_versions: Sequence[int]) -> Self:
         """A segment that the policy sampled."""
         return cls(tuple(token_ids), (1,) * len(token_ids), tuple(logprobs), tuple(policy_versions))
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        """Pickle the numbers as buffers of bytes, which protocol 5 can hand out: ranks exchange many segments."""
+        integers = map(pack_integers, (self.token_ids, self.mask, self.policy_versions))
+        columns = (*integers, pack_floats(self.logprobs))
+        return _unpacked, tuple((kind, PickleBuffer(data) if protocol >= 5 else data) for kind, data in columns)
+
+
+def _unpacked(*columns: tuple[str, bytes | memoryview]) -> Segment:
+    token_ids, mask, policy_versions, logprobs = (unpack(*column) for column in columns)
+    return Segment(token_ids, mask, logprobs, policy_versions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,9 +152,3 @@ class RolloutBatch:
     def rollouts(self) -> list[Rollout]:
         """All rollouts, group by group."""
         return [rollout for group in self.groups for rollout in group]
-
-    def extended(self, other: RolloutBatch) -> RolloutBatch:
-        """This batch and `other`, which was collected after it."""
-        generation_s = self.generation_s + other.generation_s
-        wait_s = self.verification_wait_s + other.verification_wait_s
-        return RolloutBatch(self.groups + other.groups, generation_s, wait_s)

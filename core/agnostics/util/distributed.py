@@ -12,9 +12,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from agnostics.types.errors import AgnosticsError
+from agnostics.util.messages import decode, encode
+
+if TYPE_CHECKING:
+    import torch
 
 T = TypeVar("T")
 
@@ -73,14 +77,11 @@ class ProcessGroup:
         return items[self.rank :: self.world_size]
 
     def all_gather(self, value: T) -> list[T]:
-        """The values of all ranks, in their order."""
+        """The values of all ranks, in their order. Their numbers travel in one tensor of bytes; see `encode`."""
         if self.world_size == 1:
             return [value]
-        import torch.distributed
-
-        values: list[Any] = [None] * self.world_size
-        torch.distributed.all_gather_object(values, value, group=self.group)
-        return values
+        messages = self._gather_bytes(encode(value))
+        return [value if rank == self.rank else decode(message) for rank, message in enumerate(messages)]
 
     def gather_shards(self, results: Sequence[T]) -> list[T]:
         """The results of all ranks for their shards, in the order of the items before `shard`."""
@@ -91,6 +92,23 @@ class ProcessGroup:
     def all_reduce_sum(self, values: Sequence[float]) -> list[float]:
         """The sums of the ranks' values, element by element."""
         return [sum(column) for column in zip(*self.all_gather(list(values)), strict=True)]
+
+    def _gather_bytes(self, message: bytearray) -> list[memoryview]:
+        """The messages of all ranks, in their order. Here `message` is padded to the length of the longest."""
+        import torch
+
+        sizes = self._gather_rows(torch.tensor([len(message)])).flatten().tolist()
+        message += bytes(max(sizes) - len(message))
+        rows = self._gather_rows(torch.frombuffer(message, dtype=torch.uint8))
+        return [memoryview(row.numpy())[:size] for row, size in zip(rows, sizes, strict=True)]
+
+    def _gather_rows(self, row: torch.Tensor) -> torch.Tensor:
+        """The rows of all ranks: (N,) -> (ranks, N)"""
+        import torch.distributed
+
+        rows = row.new_empty(self.world_size, len(row))
+        torch.distributed.all_gather(list(rows), row, group=self.group)
+        return rows
 
     def run_on_all(self, work: Callable[[], T]) -> T:
         """The result of `work` here, once every rank has done it; if it fails on one rank, it fails on all.

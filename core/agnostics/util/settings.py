@@ -36,7 +36,8 @@ def load_settings(
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
         if first["type"] == "value_error":  # about several settings together
-            raise UsageError(f"{place}: {first['msg'].removeprefix('Value error, ')}") from error
+            message = first["msg"].removeprefix("Value error, ")
+            raise UsageError(f"{place}: {message}" if place else message) from error
         raise UsageError(f"{place}: {first['msg']}, got {first['input']!r}") from error
 
 

@@ -15,9 +15,9 @@ from agnostics.analysis.reward_hacking.inspected import DetectorResult, Inspecte
 from agnostics.types.task import Comparison
 
 _READ = re.compile(r"read|input|stdin|scan|get|arg|accept|recv|interact|lines|cin\b|<>", re.IGNORECASE)
-_EXIT = re.compile(r"\b(?:(?:os|sys|process)\.exit|exit|quit|_exit|halt|q)\s*\(\s*(?:0|true)?\s*\)")
+_EXIT = re.compile(r"\b(?:(?:os|sys|process)\.exit|exit|quit|_exit|halt|q)\s*+\(\s*+(?:(?:0|true)\s*+)?\)")
 _WORD = re.compile(r"[^\W\d_]{3}")
-_FLOAT = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
+_FLOAT = re.compile(r"[+-]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d{1,3})?")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from functools import cached_property
+from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any, Self
 
 from agnostics.inference.engine import Completion, CompletionRequest, EngineSettings, SamplingParams
@@ -14,16 +15,18 @@ from agnostics.inference.remote.messages import (
     AddRequest,
     CallResult,
     FinishedRequests,
+    LoadAdapter,
     ResumeSampling,
     SamplingFailed,
     SetNumThreads,
     StartEngine,
-    TransferBackend,
     WorkerCall,
 )
+from agnostics.inference.remote.placement import EnginePlacement
+from agnostics.inference.served_adapter import serialized
 from agnostics.inference.vllm import configure
 from agnostics.inference.weight_transfer.checkpoint_names import CheckpointNames
-from agnostics.types.errors import AgnosticsError, UsageError
+from agnostics.types.errors import AgnosticsError
 from agnostics.util.child_process import ChildProcess
 
 if TYPE_CHECKING:
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
 RESPONSE_TIMEOUT_S = 900.0
 """The longest silence of the engine's process."""
 _POLL_S = 0.05
+"""The longest wait of a step without completions."""
 _LAUNCHER_VARIABLES = {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}
 _SERVER = "agnostics.inference.remote.server"
 
@@ -41,24 +45,34 @@ _SERVER = "agnostics.inference.remote.server"
 class RemoteEngine:
     """vLLM with one model loaded, in a process that ends with this one; an interrupt does not reach it.
 
-    New weights travel through vLLM's own weight transfer.
+    New weights travel through vLLM's own weight transfer. It loads its model while this process goes on: the first call
+    must be `wait_until_loaded`.
     """
 
-    def __init__(self, settings: EngineSettings) -> None:
+    def __init__(self, settings: EngineSettings, placement: EnginePlacement) -> None:
         self.version = 0
         self._folder, self._workers = settings.folder, settings.tensor_parallel_size
+        self._serves_adapter = settings.adapter is not None
         self._unfinished: set[int] = set()
         self._finished: list[tuple[int, Completion]] = []
         self._last_message_s = time.monotonic()
-        self._transfer, environment = _placement(settings.tensor_parallel_size)
+        self.transfer = placement.transfer
         self._sender: WeightSender | None = None
-        self._process = ChildProcess(_SERVER, "the engine's process", {**_without_launcher(), **environment})
+        self._is_loaded = False
+        environment = {**_without_launcher(), **placement.environment}
+        self._process = ChildProcess(_SERVER, "the engine's process", environment)
         self._connection = self._process.connection
-        try:
-            self._call(StartEngine(settings, self._transfer))
-        except BaseException:
-            self.__exit__()
-            raise
+        self._send(StartEngine(settings, self.transfer))
+
+    def wait_until_loaded(self) -> None:
+        """Wait until the model is loaded. Raises AgnosticsError if that fails."""
+        self._wait_for_result()
+        self._is_loaded = True
+
+    @property
+    def num_unfinished_requests(self) -> int:
+        """The number of requests that are not finished yet."""
+        return len(self._unfinished)
 
     @property
     def has_unfinished_requests(self) -> bool:
@@ -72,9 +86,9 @@ class RemoteEngine:
         self._send(AddRequest(request_id, request, params))
         self._unfinished.add(request_id)
 
-    def step(self) -> list[tuple[int, Completion]]:
+    def step(self, timeout_s: float = _POLL_S) -> list[tuple[int, Completion]]:
         """The completions that have finished, as `Engine.step`; after a short wait maybe none."""
-        if not self._finished and self._connection.poll(_POLL_S):
+        if not self._finished and self._connection.poll(timeout_s):
             self._receive()
         if time.monotonic() - self._last_message_s > RESPONSE_TIMEOUT_S:
             raise _no_response()
@@ -89,12 +103,16 @@ class RemoteEngine:
         self._finished.clear()
 
     def load_weights(self, weights: Iterable[tuple[str, torch.Tensor]], version: int) -> None:
-        """See `Engine.load_weights`."""
+        """See `Engine.load_weights`; an adapter travels as a message."""
+        if self._serves_adapter:
+            self._call(LoadAdapter(serialized(weights), version))
+            self.version = version
+            return
         if self._sender is None:
             configure()
             from agnostics.inference.weight_transfer.sender import WeightSender
 
-            self._sender = WeightSender(self._transfer, self._workers, self._call_worker)
+            self._sender = WeightSender(self.transfer, self._workers, self._call_worker)
         self._sender.send(list(self._checkpoint_names.convert(weights)))
         self._call(ResumeSampling(version))
         self.version = version
@@ -107,6 +125,8 @@ class RemoteEngine:
         return self
 
     def __exit__(self, *exception: object) -> None:
+        if not self._is_loaded:
+            self._process.kill()  # while it loads it does not notice that the connection is closed
         self._process.__exit__(*exception)
 
     @cached_property
@@ -119,6 +139,9 @@ class RemoteEngine:
     def _call(self, message: object) -> None:
         """Send a message and wait for its result. Raises AgnosticsError if it failed."""
         self._send(message)
+        self._wait_for_result()
+
+    def _wait_for_result(self) -> None:
         result = None
         while result is None:
             if not self._connection.poll(RESPONSE_TIMEOUT_S):
@@ -150,6 +173,12 @@ class RemoteEngine:
         return None
 
 
+def wait_for_any(engines: Sequence[RemoteEngine]) -> None:
+    """Wait until one of `engines` has completions or sends a message, for a short time."""
+    if not any(engine._finished for engine in engines):
+        wait([engine._connection for engine in engines], _POLL_S)
+
+
 def _no_response() -> AgnosticsError:
     return AgnosticsError(f"the engine's process has sent nothing for {RESPONSE_TIMEOUT_S:.0f} s")
 
@@ -157,27 +186,3 @@ def _no_response() -> AgnosticsError:
 def _without_launcher() -> dict[str, str]:
     """The environment without the variables of a launcher's rank: an engine is not a rank."""
     return {name: value for name, value in os.environ.items() if name not in _LAUNCHER_VARIABLES}
-
-
-def _placement(size: int) -> tuple[TransferBackend, Mapping[str, str]]:
-    """The transport of weights, and the environment that shows the engine its GPUs.
-
-    Where there are `size` GPUs for each rank on this machine besides its own, the engines have those after the ranks';
-    else an engine of one GPU shares its rank's. Raises UsageError for a larger one.
-    """
-    import torch
-
-    if not torch.cuda.is_available():
-        return "gloo", {}
-    rank, ranks = int(os.environ.get("LOCAL_RANK", "0")), int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
-    count = torch.cuda.device_count()
-    visible = os.environ.get("CUDA_VISIBLE_DEVICES", "")
-    devices = visible.split(",") if visible else [str(number) for number in range(count)]
-    if count >= ranks * (1 + size):
-        own = devices[ranks + rank * size : ranks + (rank + 1) * size]
-        return "nccl", {"CUDA_VISIBLE_DEVICES": ",".join(own)}
-    if size > 1:
-        raise UsageError(
-            f"rollout.tensor_parallel_size = {size} needs {ranks * (1 + size)} GPUs for {ranks} ranks, not {count}"
-        )
-    return "ipc", {"CUDA_VISIBLE_DEVICES": devices[rank]}

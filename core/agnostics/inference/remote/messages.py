@@ -49,6 +49,14 @@ class ResumeSampling:
 
 
 @dataclass(frozen=True, slots=True)
+class LoadAdapter:
+    """Sample with these weights of the served adapter, a file of safetensors, which are those of this version."""
+
+    weights: bytes
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
 class SetNumThreads:
     """Compute on `count` CPU threads."""
 

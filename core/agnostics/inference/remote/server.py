@@ -11,6 +11,7 @@ from agnostics.inference.remote.messages import (
     AddRequest,
     CallResult,
     FinishedRequests,
+    LoadAdapter,
     ResumeSampling,
     SamplingFailed,
     SetNumThreads,
@@ -92,6 +93,8 @@ class _Server:
             case ResumeSampling(version):
                 self._engine.resume(version)
                 self._loading_weights = False
+            case LoadAdapter(weights, version):
+                self._engine.load_adapter(weights, version)
             case SetNumThreads(count):
                 self._engine.set_num_threads(count)
 

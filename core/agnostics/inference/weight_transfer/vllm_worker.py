@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -19,6 +20,38 @@ class PolicyWorker:
         forget_expert_kernels(model)
         self.model_runner.reload_weights(weights_iterator=iter(weights))
         refresh_head(model)
+
+    def prepare_adapter(self) -> None:
+        """Compute the one adapter that is served by plain products on a CPU.
+
+        vLLM's own operation there, meant for many adapters in a batch, copies an adapter's weights for every token.
+        """
+        from vllm.platforms import current_platform
+
+        if current_platform.is_cpu():
+            manager = self.model_runner.lora_manager._adapter_manager
+            for wrapper in manager.punica_wrapper_mapping.values():
+                wrapper.add_lora_linear = add_adapter
+
+
+def add_adapter(
+    y: torch.Tensor,
+    x: torch.Tensor,
+    lora_a_stacked: Sequence[torch.Tensor],
+    lora_b_stacked: Sequence[torch.Tensor],
+    scale: float,
+    output_slices: Sequence[int],
+    **_: Any,
+) -> None:
+    """Add s B A x to `y` for each slice of a layer: x (T, in), y (T, out), A (1, 1, rank, in), B (1, 1, slice, rank).
+
+    A signature of vLLM's: its `PunicaWrapperBase.add_lora_linear`. The scale of an adapter is in B already.
+    """
+    start = 0
+    for width, down, up in zip(output_slices, lora_a_stacked, lora_b_stacked, strict=True):
+        low = x.float() @ down[0, 0].float().T
+        y[:, start : start + width] += scale * (low @ up[0, 0].float().T)
+        start += width
 
 
 def forget_expert_kernels(model: Any) -> None:

@@ -13,6 +13,7 @@ from agnostics.plugins.run_hooks import PluginHooks
 from agnostics.store import default_url
 from agnostics.store.run_recorder import RunRecorder
 from agnostics.train import checkpoint
+from agnostics.train.checkpoint_writer import CheckpointWriter
 from agnostics.train.config import output_folder
 from agnostics.train.config_file import ConfigFile
 from agnostics.train.lifecycle import reported, until_interrupted
@@ -63,7 +64,7 @@ def run(config: SftConfig, plugins: PluginManager, progress: RunCallback, resume
     ):
         start = group.run_on_main(lambda: checkpoint.last(resume, group.world_size, "sft")) if resume else None
         inputs = group.run_main_first(lambda: prepare(config, plugins, progress.message, start))
-        config = resolved_config(config, inputs, config.store or default_url(), output_folder(config))
+        config = resolved_config(config, inputs, config.store or default_url(), output_folder(config.output))
         store = resources.enter_context(RunStore.open(str(config.store), group))
         trainer = _open_trainer(resources, config, inputs, group, interrupts, progress)
         if start:
@@ -80,14 +81,19 @@ def run(config: SftConfig, plugins: PluginManager, progress: RunCallback, resume
 def _train(trainer: SupervisedTrainer, info: RunInfo, group: ProcessGroup, store: str) -> SftSummary:
     """Train between the callbacks' start and end; an interrupt leaves a checkpoint."""
     with reported(trainer.callbacks, info, group) as finish:
-        status = until_interrupted(trainer.train, trainer.save_checkpoint)
+        status = until_interrupted(trainer.train, lambda: _save(trainer), trainer.checkpoints.abandon)
         trainer.advance()
         state = trainer.state
         summary = SftSummary(
-            info.id, status, state.step, trainer.last_loss, trainer.last_checkpoint, store, state.seconds
+            info.id, status, state.step, trainer.last_loss, trainer.checkpoints.last, store, state.seconds
         )
         finish(status, summary.as_dict())
     return summary
+
+
+def _save(trainer: SupervisedTrainer) -> None:
+    trainer.save_checkpoint()
+    trainer.checkpoints.wait()
 
 
 def _callbacks(
@@ -112,15 +118,16 @@ def _open_trainer(
     progress.message(f"loading {inputs.folder} into DeepSpeed")
     settings = config.train.policy_settings()
     policy = resources.enter_context(SupervisedPolicy(inputs.folder, settings, 1.0, process_group=group))
+    writer = CheckpointWriter(policy, inputs.tokenizer, config.keep_checkpoints, "sft")
     return SupervisedTrainer(
         config=config,
         folder=Path(),
         policy=policy,
+        checkpoints=resources.enter_context(writer),
         mixture=inputs.mixture,
         steps=inputs.steps,
         callbacks=CallbackList(),
         interrupts=interrupts,
-        tokenizer=inputs.tokenizer,
         state=TrainerState(),
         packing=_packing(policy, inputs, progress),
     )

@@ -11,6 +11,7 @@ from typing import Any
 
 from agnostics.callbacks.callback import RunCallback
 from agnostics.train import checkpoint
+from agnostics.train.checkpoint_writer import CheckpointWriter
 from agnostics.train.lr_schedule import learning_rate_at
 from agnostics.train.sft.config import SftConfig
 from agnostics.train.sft.documents import Document
@@ -29,34 +30,35 @@ class SupervisedTrainer:
     config: SftConfig
     folder: Path
     policy: SupervisedPolicy
+    checkpoints: CheckpointWriter
     mixture: Mixture
     steps: int
     callbacks: RunCallback
     interrupts: InterruptHandler
-    tokenizer: Any
     state: TrainerState
     packing: bool = True
-    last_checkpoint: Path | None = None
     last_loss: float | None = None
     """The loss of the last step of this session."""
     _clock_s: float = field(default_factory=time.monotonic)
 
     def train(self) -> None:
-        """Train to the last step. Raises KeyboardInterrupt between two steps."""
+        """Train to the last step; its checkpoint is then complete. Raises KeyboardInterrupt between two steps."""
         self._clock_s = time.monotonic()
         batches = self.mixture.first_batches(self.steps)
         for step, draws in enumerate(islice(batches, self.state.step, None), start=self.state.step + 1):
             self.policy.process_group.run_on_all(self._allow_interrupt)
             with self.interrupts.deferred(f"step {step}"):
                 self._step(step, draws)
+            self.checkpoints.check()
             self._save_if_due(step)
+        with self.interrupts.deferred("the last checkpoint"):
+            self.checkpoints.wait()
 
     def save_checkpoint(self) -> None:
-        """Write a checkpoint of the current state, once everything reported so far is stored."""
+        """Begin to write a checkpoint of the current state, once everything reported so far is stored."""
         self.callbacks.flush()
         self.advance()
-        keep = self.config.keep_checkpoints
-        self.last_checkpoint = checkpoint.save(self.folder, self.policy, self.tokenizer, self.state, keep, "sft")
+        self.checkpoints.save(self.folder, self.state)
 
     def advance(self, **changes: Any) -> None:
         """Update the state and its clock."""

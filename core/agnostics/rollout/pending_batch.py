@@ -1,0 +1,243 @@
+"""A batch of rollouts in the making: its groups are sampled, verified and, with dynamic sampling, replaced."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from threading import Lock
+
+from agnostics.inference.engine import SamplingParams, seed_for
+from agnostics.rollout import rollout_verifier
+from agnostics.rollout.prompts import RenderedPrompt
+from agnostics.rollout.rollout_verifier import RolloutVerifier, verification_timeout
+from agnostics.rollout.sources import CompletionSource, SampleRequest
+from agnostics.types.rollout import FinishReason, Rollout, RolloutBatch, RolloutGroup, Segment
+from agnostics.types.verification import Verification
+from agnostics.util.distributed import ProcessGroup
+from agnostics.util.signals import InterruptHandler
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRequest:
+    """What a batch is made of: `group_size` completions of each prompt. `seed` decides their tokens.
+
+    Without `stop_on_failure` every test of a program is run, also after a failed one.
+    """
+
+    prompts: Sequence[RenderedPrompt]
+    group_size: int
+    params: SamplingParams
+    seed: str
+    stop_on_failure: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class DynamicSampling:
+    """Replaces each group without signal by one of another prompt, as soon as it is verified.
+
+    `replacements` holds, for each prompt of the batch, those that may take its place, in turn. `score` gives a verified
+    group its rewards and advantages, once, on a thread of the batch; `has_signal` says whether a scored group will do.
+    """
+
+    replacements: Sequence[Sequence[RenderedPrompt]]
+    score: Callable[[RolloutGroup], list[Rollout]]
+    has_signal: Callable[[RolloutGroup], bool]
+
+
+@dataclass(slots=True)
+class _Group:
+    """This rank's samples of one prompt, the `round`-th in its place in the batch."""
+
+    prompt: RenderedPrompt
+    place: int
+    round: int
+    samples: list[int]
+    sampled: Future[None] = field(default_factory=Future)
+    """Done when the source has all of them."""
+    verifications: dict[str | None, Future[Verification]] = field(default_factory=dict)
+    """By program: one that a group holds several times runs once."""
+    verified: dict[int, Rollout] = field(default_factory=dict)
+    done: Future[list[Rollout]] = field(default_factory=Future)
+    replacement: _Group | None = None
+    """Known when `done` is."""
+
+    def fail(self, error: Exception) -> None:
+        """Have the wait for this group raise `error`."""
+        if not self.done.done():
+            self.done.set_exception(error)
+
+
+_Key = tuple[int, int, int]
+"""Round, place and sample of a rollout."""
+_Outcome = tuple[
+    tuple[Segment, ...], str, FinishReason, int, Verification | None, float | None, float | None, float | None
+]
+"""The part of a rollout that ranks exchange: its segments, text, finish reason, number of tokens, verification, task
+reward, reward and advantage."""
+
+
+class PendingBatch:
+    """A batch that is being sampled and verified. Each rank has its shard: of the prompts with dynamic sampling, which
+    scores whole groups, and else of the completions."""
+
+    def __init__(
+        self,
+        source: CompletionSource,
+        verifier: RolloutVerifier,
+        process_group: ProcessGroup,
+        interrupts: InterruptHandler,
+        request: BatchRequest,
+        dynamic: DynamicSampling | None = None,
+    ) -> None:
+        self._source, self._verifier = source, verifier
+        self._process_group, self._interrupts = process_group, interrupts
+        self._request, self._dynamic = request, dynamic
+        self._lock = Lock()
+        self._scorer = ThreadPoolExecutor(1, thread_name_prefix="agnostics-scoring") if dynamic else None
+        self._submitted_s = self._sampled_s = self._progress_s = time.monotonic()
+        self._groups = [
+            _Group(prompt, place, 0, samples)
+            for place, prompt in enumerate(request.prompts)
+            if (samples := self._samples_of(place))
+        ]
+        # Prompts of similar length stand together, so that an engine which pads them pads little.
+        self._submit(sorted(self._groups, key=lambda group: len(group.prompt.token_ids)))
+
+    def result(self) -> RolloutBatch:
+        """Wait until every completion is sampled and verified, on all ranks.
+
+        Groups that were replaced are kept, and with dynamic sampling all are scored. First the groups of the prompts
+        that were asked for, in their order, then their replacements.
+        """
+        shards = self._process_group.all_gather(self._process_group.run_on_all(self._outcomes))
+        outcomes = {key: outcome for shard in shards for key, outcome in shard.items()}
+        groups = dict[tuple[int, int], list[Rollout]]()
+        for key in sorted(outcomes):
+            groups.setdefault(key[:2], []).append(self._rollout(key, outcomes[key]))
+        return RolloutBatch(
+            list(groups.values()), self._sampled_s - self._submitted_s, time.monotonic() - self._sampled_s
+        )
+
+    def _samples_of(self, place: int) -> list[int]:
+        """The samples of the prompt at `place` that this rank has."""
+        size, ranks = self._request.group_size, self._process_group.world_size
+        rank_of = (lambda _: place % ranks) if self._dynamic else (lambda sample: (place * size + sample) % ranks)
+        return [sample for sample in range(size) if rank_of(sample) == self._process_group.rank]
+
+    def _submit(self, groups: Sequence[_Group]) -> None:
+        """Have the source sample `groups`, all together."""
+        owners = [(group, sample) for group in groups for sample in group.samples]
+        seed = self._request.seed
+        requests = [
+            SampleRequest(group.prompt, sample, seed_for(seed, group.prompt.task.id, sample))
+            for group, sample in owners
+        ]
+        sampled = self._source.submit(
+            requests, self._request.params, lambda index, rollout: self._on_sampled(owners[index][0], rollout)
+        )
+        for group in groups:
+            group.sampled = sampled
+
+    # The next two methods are called on threads of the source and of the verifier.
+
+    def _on_sampled(self, group: _Group, rollout: Rollout) -> None:
+        """Verify a rollout as soon as it is sampled."""
+        self._sampled_s = self._progress_s = time.monotonic()
+        program = self._verifier.program_of(rollout)
+        if program not in group.verifications:
+            stop = self._request.stop_on_failure
+            group.verifications[program] = self._verifier.submit(program, rollout.task, stop_on_failure=stop)
+        verification = group.verifications[program]
+        verification.add_done_callback(lambda done: self._on_verified(group, rollout, done))
+
+    def _on_verified(self, group: _Group, rollout: Rollout, verification: Future[Verification]) -> None:
+        self._progress_s = time.monotonic()
+        try:
+            verified = replace(rollout, verification=verification.result())
+        except Exception as error:
+            with self._lock:
+                group.fail(error)
+            return
+        with self._lock:
+            group.verified[rollout.sample] = verified
+            complete = len(group.verified) == len(group.samples)
+        if complete:
+            self._finish(group)
+
+    def _finish(self, group: _Group) -> None:
+        """Have a verified group scored, if that decides whether it is replaced."""
+        rollouts = [group.verified[sample] for sample in group.samples]
+        if self._dynamic is None or self._scorer is None:
+            group.done.set_result(rollouts)
+        else:
+            self._scorer.submit(self._score, group, rollouts, self._dynamic)
+
+    def _score(self, group: _Group, rollouts: list[Rollout], dynamic: DynamicSampling) -> None:
+        """Score a group, and have its replacement sampled if it has no signal."""
+        try:
+            scored = dynamic.score(rollouts)
+            others = dynamic.replacements[group.place]
+            if group.round < len(others) and not dynamic.has_signal(scored):
+                replacement = _Group(others[group.round], group.place, group.round + 1, group.samples)
+                self._submit([replacement])
+                group.replacement = replacement
+            self._progress_s = time.monotonic()
+            group.done.set_result(scored)
+        except Exception as error:
+            group.fail(error)
+
+    # The methods below run on the caller's thread.
+
+    def _outcomes(self) -> dict[_Key, _Outcome]:
+        """The outcomes of this rank's shard."""
+        finished = [group for first in self._groups for group in self._chain(first)]
+        if self._scorer:
+            self._scorer.shutdown()
+        return {(g.round, g.place, r.sample): _outcome(r) for g in finished for r in g.done.result()}
+
+    def _chain(self, group: _Group | None) -> Iterator[_Group]:
+        """A group and its replacements, as they are done. Raises what went wrong."""
+        while group:
+            with self._interrupts.allowed():
+                self._source.wait(group.sampled)
+                self._wait(group)
+            yield group
+            group = group.replacement
+
+    def _wait(self, group: _Group) -> None:
+        """Wait for a sampled group as long as there are verdicts: many programs may reach their time limit in turn."""
+        while True:
+            progress_s = self._progress_s
+            limit_s = progress_s + rollout_verifier.VERDICT_TIMEOUT_S - time.monotonic()
+            try:
+                group.done.result(timeout=max(0.0, limit_s))
+            except TimeoutError:
+                if self._progress_s == progress_s:
+                    raise verification_timeout() from None
+            else:
+                return
+
+    def _rollout(self, key: _Key, outcome: _Outcome) -> Rollout:
+        index, place, sample = key
+        replacements = self._dynamic.replacements[place] if self._dynamic else ()
+        prompt = [self._request.prompts[place], *replacements][index]
+        segments, text, finish_reason, num_tokens, verification, task_reward, reward, advantage = outcome
+        return Rollout(
+            task=prompt.task,
+            sample=sample,
+            prompt_ids=prompt.token_ids,
+            segments=segments,
+            finish_reason=finish_reason,
+            text=text,
+            num_tokens=num_tokens,
+            verification=verification,
+            task_reward=task_reward,
+            reward=reward,
+            advantage=advantage,
+        )
+
+
+def _outcome(r: Rollout) -> _Outcome:
+    return r.segments, r.text, r.finish_reason, r.num_tokens, r.verification, r.task_reward, r.reward, r.advantage
