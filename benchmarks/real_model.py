@@ -1,6 +1,6 @@
 """A real code model before and after `agn run`, on task families that were not trained on, beside its controls.
 
-python benchmarks/real_model.py MODEL --folder FOLDER [--only TEXT] [--set KEY=VALUE] [--print]
+python benchmarks/real_model.py MODEL --folder FOLDER [--mbpp FILE] [--only TEXT] [--set KEY=VALUE] [--print]
 
 Every row is one or more commands of `agn`. What is done stays in FOLDER, so that the same command continues after an
 interrupt, also within a run; `--only` makes the rows whose name holds TEXT, and `--print` prints the table of those
@@ -19,19 +19,15 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-DATASETS = ("starter-families", "mbpp-stdio")
 LANGUAGES = ("lua", "r", "julia", "ocaml", "fortran")
 SEEDS = (0, 1, 2)
-TRAINING = (
-    *("train.lora_rank=16", "train.dtype=bfloat16", "train.learning_rate=2e-4", "train.warmup_epochs=0.0"),
-    *("train.normalize_by_std=false", "rollout.prompts_per_step=8", "rollout.group_size=8"),
-    *("rollout.max_completion_tokens=160", "rollout.temperature=0.8", "rollout.dynamic_sampling_rounds=0"),
-    *("steps=50", "checkpoint_interval=5"),
-    *("evaluation.tasks=104", "evaluation.samples=2", "evaluation.temperature=0.8"),
-)
-REWARD = "tests_passed"
-"""With `accepted` 70 of 84 groups of the untrained model in Lua had no signal, with this 27 of 64. With `steps`, 84 of
-204, it learnt sooner not to fail with an error than to solve tasks, by programs that read nothing."""
+TRAINING = HERE.parent / "examples" / "qwen2.5-coder-0.5b-lua.toml"
+"""The settings of every run but its language, prompt, data set and seed.
+
+Its reward is `tests_passed`. With `accepted` 70 of 84 groups of the untrained model in Lua had no signal, with this 27
+of 64. With `steps`, 84 of 204, it learnt sooner not to fail with an error than to solve tasks, by programs that read
+nothing.
+"""
 FINE_TUNING = ("train.lora_rank=16", "train.dtype=bfloat16", "train.learning_rate=1e-4")
 EVALUATION = (
     *("tasks=104", "samples=2", "temperature=0.8", "max_completion_tokens=160", "dtype=bfloat16"),
@@ -42,11 +38,21 @@ OF_EVALUATION = {"tasks", "samples", "engine", "max_completion_tokens"}
 LIMIT_S = 24 * 3600
 HEAD = "| language | tasks | training | seed | before | after | gain |"
 RULE = "|---" * HEAD.count(" | ") + "|---|"
+CONTROLS = ("plain-prompt", "sft", "rejection-sampling", "random")
+EVALUATED = {"plain-prompt", "sft", "rejection-sampling", "transfer"}
+"""The rows that `agn eval` makes."""
+SAMPLES = ("split=train", "tasks=400", "samples=8", "temperature=0.8", "max_completion_tokens=160", "dtype=bfloat16")
+"""As many completions as a run trains on."""
 
 
 @dataclass(frozen=True)
 class ModelRow:
-    """A row of the table: `training` is grpo, random, sft (on the accepted programs of grpo's run) or none."""
+    """A row of the table: the `training` of the model, and the data set of its held-out tasks.
+
+    `transfer` is the model that grpo has trained on `starter-families`. `sft` is fine-tuned on the accepted programs of
+    grpo's run, `rejection-sampling` on those among as many of the untrained model. `plain-prompt` is the untrained
+    model without the example in its prompt.
+    """
 
     language: str
     dataset: str
@@ -62,17 +68,21 @@ class ModelRow:
 ROWS = (
     *(ModelRow(language, "starter-families", "grpo") for language in LANGUAGES),
     *(ModelRow("lua", "starter-families", "grpo", seed) for seed in SEEDS[1:]),
-    *(ModelRow("lua", "starter-families", training) for training in ("plain-prompt", "random", "sft")),
-    *(ModelRow(language, "mbpp-stdio", "grpo") for language in LANGUAGES),
+    *(ModelRow("lua", "starter-families", training) for training in CONTROLS),
+    *(ModelRow(language, "mbpp-stdio", "transfer") for language in LANGUAGES),
+    ModelRow("lua", "mbpp-stdio", "grpo"),
 )
-"""In the order in which they are made; `plain-prompt` is the untrained model without the example in its prompt."""
+"""In the order in which they are made."""
 
 
 class Bench:
-    """Makes rows with `model` in `folder`; `sets` change settings of every command, for a trial."""
+    """Makes rows with `model` in `folder`; `sets` change settings of every command, for a trial.
 
-    def __init__(self, model: str, folder: Path, sets: Sequence[str]) -> None:
-        self._model, self._folder, self._sets = model, folder, sets
+    `mbpp` is MBPP's file, which the rows of `mbpp-stdio` need.
+    """
+
+    def __init__(self, model: str, folder: Path, mbpp: str, sets: Sequence[str]) -> None:
+        self._model, self._folder, self._mbpp, self._sets = model, folder, mbpp, sets
         folder.mkdir(parents=True, exist_ok=True)
         self._store = f"sqlite:///{(folder / 'results.db').resolve()}"
 
@@ -82,7 +92,7 @@ class Bench:
             return
         folder = self._folder / row.name
         folder.mkdir(exist_ok=True)
-        made = self._evaluated(row) if row.training in {"plain-prompt", "sft"} else self._trained(row, folder)
+        made = self._evaluated(row) if row.training in EVALUATED else self._trained(row, folder)
         (folder / "result.json").write_text(json.dumps(made, indent=2) + "\n", encoding="utf-8")
 
     def result(self, row: ModelRow) -> dict[str, Any] | None:
@@ -97,41 +107,62 @@ class Bench:
         if unfinished:
             words = ["--resume", str(unfinished[-1].parent)]
         else:
-            reward = f"{HERE / 'random_reward.py'}:random_reward" if row.training == "random" else REWARD
-            own = [self._chat(row), f"seed={row.seed}", f"output={folder / 'runs'}", f"reward={reward}"]
-            settings = [*TRAINING, *own, *self._trial(evaluation=False)]
-            words = ["--language", row.language, "--dataset", row.dataset, "--model", self._model, *_set(settings)]
+            reward = [f"reward={HERE / 'random_reward.py'}:random_reward"] if row.training == "random" else []
+            own = [self._chat(row), f"seed={row.seed}", f"output={folder / 'runs'}", *reward]
+            named = ["--language", row.language, "--dataset", self._dataset(row), "--model", self._model]
+            words = [str(TRAINING), *named, *_set([*own, *self._trial(evaluation=False)])]
         summary = self._agn("run", *words)
         return {**summary, "gain": self._agn("results", "show", summary["run"])["gain"]}
 
     def _evaluated(self, row: ModelRow) -> dict[str, Any]:
-        """The report of `agn eval` on the same held-out tasks."""
-        model, settings = self._model, list(EVALUATION)
-        if row.training == "sft":
-            model = self._fine_tuned(row)
+        """The report of `agn eval` on the same held-out tasks: of the untrained model, then of the trained one."""
+        settings, models = list(EVALUATION), [self._model]
+        if row.training in {"sft", "rejection-sampling"}:
+            models.append(self._fine_tuned(row))
+        elif row.training == "transfer":
+            folder = self._folder / self._reinforced(row).name / "runs"
+            models.append(str(folder / self._run_of(self._reinforced(row))))
         if row.training != "plain-prompt":
             settings.append(self._chat(row))
         settings += self._trial(evaluation=True)
-        words = ["--language", row.language, "--dataset", row.dataset, "--model", model, *_set(settings)]
+        named = (word for model in models for word in ("--model", model))
+        words = ["--language", row.language, "--dataset", self._dataset(row), *named, *_set(settings)]
         report: dict[str, Any] = self._agn("eval", *words)
         return report
 
     def _fine_tuned(self, row: ModelRow) -> str:
-        """The model, fine-tuned on the accepted programs of the same language's run with GRPO."""
-        source = self.result(ModelRow(row.language, row.dataset, "grpo", row.seed))
-        if source is None:
-            sys.exit(f"{row.name} needs the row {row.language}-{row.dataset}-grpo-{row.seed} first")
+        """The model, fine-tuned on the accepted programs of the same language's run with GRPO, or of its own."""
         folder = self._folder / row.name
         data = folder / "accepted.jsonl"
         if unfinished := sorted(folder.glob("runs/*/config.toml")):
             words = ["--resume", str(unfinished[-1].parent)]
         else:
-            export = [source["run"], "--format", "sft", "-o", str(data), "--force"]
-            _call("results", "export", *export, "--store", self._store)
+            if not data.is_file():
+                source = self._sampled(row) if row.training != "sft" else self._run_of(self._reinforced(row))
+                _call("results", "export", source, "--format", "sft", "-o", str(data), "--store", self._store)
             settings = [*FINE_TUNING, f"output={folder / 'runs'}"]
             words = ["--model", self._model, "--data", str(data), *_set(settings)]
         run: str = self._agn("sft", *words)["run"]
         return str(folder / "runs" / run)
+
+    def _sampled(self, row: ModelRow) -> str:
+        """An evaluation of the untrained model on training tasks, in the prompt of training."""
+        settings = [*SAMPLES, "language_prompt=true", self._chat(row)]
+        words = ["--language", row.language, "--dataset", self._dataset(row), "--model", self._model, *_set(settings)]
+        run: str = self._agn("eval", *words)["evaluations"][0]["run"]
+        return f"{run}:eval"  # without the phase only programs of training are exported
+
+    def _reinforced(self, row: ModelRow) -> ModelRow:
+        """The row of the run with GRPO that `row` continues from."""
+        return ModelRow(row.language, "starter-families", "grpo", row.seed)
+
+    def _run_of(self, row: ModelRow) -> str:
+        """The run of a row that is done."""
+        result = self.result(row)
+        if result is None:
+            sys.exit(f"the row {row.name} has to be made first")
+        run: str = result["run"]
+        return run
 
     def _trial(self, *, evaluation: bool) -> list[str]:
         """The changed settings that `agn eval` has too, or those of `agn run`."""
@@ -141,6 +172,9 @@ class Bench:
             for setting in self._sets
             if (key := setting.partition("=")[0]) in shared or (key in OF_EVALUATION) == evaluation
         ]
+
+    def _dataset(self, row: ModelRow) -> str:
+        return f"{row.dataset}:{self._mbpp}" if row.dataset == "mbpp-stdio" else row.dataset
 
     def _chat(self, row: ModelRow) -> str:
         template = (HERE / "prompts" / f"{row.language}.txt").read_text(encoding="utf-8").strip()
@@ -168,12 +202,13 @@ def _line(row: ModelRow, result: dict[str, Any]) -> str:
     cells = [row.language, row.dataset, row.training, str(row.seed)]
     if "gain" in result:
         scores = [_score(result[f"pass_at_1_{when}"], *result[f"interval_{when}"]) for when in ("before", "after")]
-        gain = result["gain"]
-        cells += [*scores, _score(gain["mean"], gain["low"], gain["high"])]
+        gains = [result["gain"]]
     else:
-        (evaluation,) = result["evaluations"]
-        rate = evaluation["rates"]["pass@1"]
-        cells += ["", _score(rate["rate"], rate["low"], rate["high"]), ""]
+        rates = [evaluation["rates"]["pass@1"] for evaluation in result["evaluations"]]
+        scores = [_score(rate["rate"], rate["low"], rate["high"]) for rate in rates]
+        gains = result["differences"]
+    gain = [_score(gain["mean"], gain["low"], gain["high"]) for gain in gains] or [""]
+    cells += [*scores, *[""] * (2 - len(scores)), *gain]
     return f"| {' | '.join(cells)} |"
 
 
@@ -186,11 +221,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", help="the model: a GGUF file, a folder, a name on the hub")
     parser.add_argument("--folder", type=Path, required=True, help="where runs and results are kept")
+    parser.add_argument("--mbpp", default="mbpp.jsonl", help="MBPP's file")
     parser.add_argument("--only", default="", help="make the rows whose name holds this text")
     parser.add_argument("--set", dest="sets", action="append", default=[], help="change a setting of every run")
     parser.add_argument("--print", dest="print_only", action="store_true", help="print what is done, and make nothing")
     chosen = parser.parse_args()
-    bench = Bench(chosen.model, chosen.folder.resolve(), chosen.sets)
+    bench = Bench(chosen.model, chosen.folder.resolve(), chosen.mbpp, chosen.sets)
     for row in ROWS:
         if chosen.only in row.name and not chosen.print_only:
             print(row.name, file=sys.stderr, flush=True)

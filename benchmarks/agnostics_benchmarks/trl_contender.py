@@ -17,8 +17,8 @@ from agnostics.models.loading import stop_ids
 from agnostics.plugins.manager import load_plugins
 from agnostics.profiling.chrome_trace import TraceFile
 from agnostics.profiling.spans import Span, SpanRecorder
-from agnostics.rollout.collector import RolloutVerifier
 from agnostics.rollout.prompts import RenderedPrompt
+from agnostics.rollout.rollout_verifier import RolloutVerifier
 from agnostics.store import Store
 from agnostics.train.config import RunConfig, TrainConfig, load_config, output_folder
 from agnostics.train.setup import RunInputs, prepare
@@ -150,7 +150,7 @@ def _arguments(config: RunConfig, inputs: RunInputs, stops: Sequence[int]) -> An
     completions = rollout.prompts_per_step * rollout.group_size
     at_once = min(MICRO_BATCH, completions)
     return GRPOConfig(
-        output_dir=str(output_folder(config)),
+        output_dir=str(output_folder(config.output)),
         max_steps=inputs.steps,
         per_device_train_batch_size=at_once,
         gradient_accumulation_steps=completions // at_once,
@@ -221,7 +221,7 @@ def _store_results(
     config: RunConfig, inputs: RunInputs, spans: SpanRecorder, metrics: Sequence[dict[str, float]]
 ) -> None:
     """Write the trace, and the metrics into the store."""
-    folder = output_folder(config) / "trl"
+    folder = output_folder(config.output) / "trl"
     folder.mkdir(parents=True)
     with TraceFile(folder / "trace.json") as trace:
         trace.add(spans.close_window()[0])
