@@ -11,8 +11,6 @@ import pytest
 import yaml
 from agnostics.cli import call
 from agnostics.plugins.manager import load_plugins
-from agnostics.sandbox.docker_client import connect
-from agnostics.sandbox.images.language_image import built_image
 from agnostics.sandbox.toolchain import missing_tools
 from agnostics.testing.contract import CASES, CONTRACT, contract_expectations
 from agnostics.testing.languages import check_language
@@ -25,8 +23,8 @@ LANGUAGES = sorted(
     name for name in load_plugins().languages() if load_plugins().origin(name).startswith("agnostics-lang-")
 )
 """What the packs in `plugins/` provide, in this repository."""
-NO_IMAGE, NO_TOOLCHAIN = {"r"}, {"julia"}
-"""The image of R takes six gigabytes, and Debian 12 has no Julia; any other must run in both modes."""
+NO_TOOLCHAIN = {"julia"}
+"""Debian 12 has no Julia; any other must run in both modes."""
 
 
 @pytest.fixture(scope="module")
@@ -43,8 +41,6 @@ def verifier() -> Iterator[Callable[[str], Verifier]]:
 
 
 def skip_unless_here(language: Language, mode: str) -> None:
-    if mode == "docker" and language.name in NO_IMAGE and built_image(connect(), language) is None:
-        pytest.skip(f"the image of {language.name} is not built; run: agn languages build {language.name}")
     if mode == "bubblewrap" and language.name in NO_TOOLCHAIN and missing_tools(language):
         pytest.skip(f"{language.name} is not on this machine")
 
