@@ -95,8 +95,7 @@ class Reward:
 
     def _verify(self, rollouts: Sequence[Rollout]) -> list[Rollout]:
         """The rollouts, verified, all at the same time."""
-        verifier = self._verifier
-        pending = [verifier.verify(rollout, verifier.program_of(rollout)) for rollout in rollouts]
+        pending = [self._verifier.verify(rollout) for rollout in rollouts]
         return [verified.result(timeout=VERDICT_TIMEOUT_S) for verified in pending]
 
 

@@ -140,9 +140,7 @@ class _Stream:
 
     def _verify(self, rollout: Rollout) -> None:
         self._verifying += 1
-        verifier = self._collector.verifier
-        program = verifier.program_of(rollout)
-        verified = verifier.verify(rollout, program, stop_on_failure=self._stop_on_failure)
+        verified = self._collector.verifier.verify(rollout, stop_on_failure=self._stop_on_failure)
         verified.add_done_callback(self._events.put)
 
     def _report_error(self, sampled: Future[None]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from threading import Lock
 
 from agnostics.inference.engine import SamplingParams, seed_for
@@ -145,23 +145,20 @@ class PendingBatch:
     def _on_sampled(self, group: _Group, rollout: Rollout) -> None:
         """Verify a rollout as soon as it is sampled."""
         self._sampled_s = self._progress_s = time.monotonic()
-        program = self._verifier.program_of(rollout)
-        if program not in group.verifications:
-            stop = self._request.stop_on_failure
-            group.verifications[program] = self._verifier.submit(program, rollout.task, stop_on_failure=stop)
-        verification = group.verifications[program]
-        verification.add_done_callback(lambda done: self._on_verified(group, rollout, done))
+        stop = self._request.stop_on_failure
+        verified = self._verifier.verify(rollout, stop_on_failure=stop, verifications=group.verifications)
+        verified.add_done_callback(lambda done: self._on_verified(group, done))
 
-    def _on_verified(self, group: _Group, rollout: Rollout, verification: Future[Verification]) -> None:
+    def _on_verified(self, group: _Group, verified: Future[Rollout]) -> None:
         self._progress_s = time.monotonic()
         try:
-            verified = replace(rollout, verification=verification.result())
+            rollout = verified.result()
         except Exception as error:
             with self._lock:
                 group.fail(error)
             return
         with self._lock:
-            group.verified[rollout.sample] = verified
+            group.verified[rollout.sample] = rollout
             complete = len(group.verified) == len(group.samples)
         if complete:
             self._finish(group)

@@ -36,30 +36,33 @@ class RolloutVerifier:
         """The most rollouts of a stream that are verified at the same time."""
         return _VERIFYING_PER_SLOT * self.verifier.slots
 
-    def program_of(self, rollout: Rollout) -> str | None:
+    def verify(
+        self,
+        rollout: Rollout,
+        *,
+        stop_on_failure: bool = True,
+        verifications: dict[str | None, Future[Verification]] | None = None,
+    ) -> Future[Rollout]:
+        """The rollout with the verification of the program in its text.
+
+        A program that is in `verifications`, those of other rollouts of the task by program, does not run again.
+        """
+        known = {} if verifications is None else verifications
+        program = self._program_of(rollout)
+        if program not in known:
+            known[program] = self._submit(program, rollout.task, stop_on_failure)
+        return _with_verification(rollout, known[program])
+
+    def _program_of(self, rollout: Rollout) -> str | None:
         """The program in the rollout's text, None if there is none."""
         text = strip_reasoning(rollout.text) if self.strips_reasoning else rollout.text
         return self.language.program_for(rollout.task, text)
 
-    def submit(self, program: str | None, task: Task, *, stop_on_failure: bool = True) -> Future[Verification]:
-        """Have a program verified against a task."""
+    def _submit(self, program: str | None, task: Task, stop_on_failure: bool) -> Future[Verification]:
         span = self.spans.begin("verification", task.id)
         verification = self.verifier.submit(self.language, program, task, stop_on_failure=stop_on_failure)
         verification.add_done_callback(lambda _: self.spans.end(span))
         return verification
-
-    def verify(self, rollout: Rollout, program: str | None, *, stop_on_failure: bool = True) -> Future[Rollout]:
-        """The rollout with the verification of `program`."""
-        verified = Future[Rollout]()
-
-        def done(verification: Future[Verification]) -> None:
-            try:
-                verified.set_result(replace(rollout, verification=verification.result()))
-            except Exception as error:
-                verified.set_exception(error)
-
-        self.submit(program, rollout.task, stop_on_failure=stop_on_failure).add_done_callback(done)
-        return verified
 
     def stream(
         self, programs: Iterable[tuple[Rollout, str | None]], *, stop_on_failure: bool = True
@@ -67,7 +70,8 @@ class RolloutVerifier:
         """Verify programs, each for its rollout; yields the rollouts as they are verified, in any order."""
         verified, pending = SimpleQueue[Future[Rollout]](), 0
         for rollout, program in programs:
-            self.verify(rollout, program, stop_on_failure=stop_on_failure).add_done_callback(verified.put)
+            verification = self._submit(program, rollout.task, stop_on_failure)
+            _with_verification(rollout, verification).add_done_callback(verified.put)
             pending += 1
             while pending >= self.max_in_flight or not verified.empty():
                 pending -= 1
@@ -81,6 +85,20 @@ def verification_timeout() -> AgnosticsError:
     return AgnosticsError(
         f"the verifier has not answered for {VERDICT_TIMEOUT_S:.0f} s; run: agn doctor, then continue with --resume"
     )
+
+
+def _with_verification(rollout: Rollout, verification: Future[Verification]) -> Future[Rollout]:
+    """The rollout with a verification, once that is there."""
+    verified = Future[Rollout]()
+
+    def done(verification: Future[Verification]) -> None:
+        try:
+            verified.set_result(replace(rollout, verification=verification.result()))
+        except Exception as error:
+            verified.set_exception(error)
+
+    verification.add_done_callback(done)
+    return verified
 
 
 def _next(verified: SimpleQueue[Future[Rollout]]) -> Future[Rollout]:
