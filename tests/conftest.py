@@ -37,16 +37,27 @@ def pytest_configure() -> None:
 
 
 LONG = (
-    *("test_launch", "test_run_command", "test_ranks", "test_processes", "test_packs", "test_train_policy"),
-    *("test_reference_programs", "test_run_algorithms", "test_cluster", "test_wheels", "test_tutorial", "test_advise"),
-    *("test_bench_train", "test_streams", "test_memory", "test_run_overlap", "test_docker_images", "test_files"),
+    "test_run_command",
+    *(
+        "test_fork_server",
+        "test_packs",
+        "test_processes",
+        "test_cluster",
+        "test_engine_faults",
+        "test_third_party_pack",
+    ),
+    *("test_languages_advise", "test_wheels", "test_bench", "test_verify_verdicts", "test_plugins", "test_streams"),
+    *("test_launch", "test_ranks", "test_rollout_engines", "test_gguf", "test_bench_train", "test_advise"),
+    *("test_run_overlap", "test_train_policy", "test_served_adapter", "test_memory_estimate", "test_tutorial"),
+    *("test_mixture_of_experts", "test_run_algorithms", "test_data_parallel", "test_model_families", "test_lora"),
 )
-"""Files that take minutes, the longest first."""
+"""Files that take half a minute or more, in the order in which they begin: the one that makes the starter model, those
+that need no model, so that none waits for it, and the others, the longest first."""
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the files that take longest: with two workers, none is then left to one of them at the end."""
+    """Begin with the files that take longest: with several workers, none is then left to one of them at the end."""
     place = {name: number for number, name in enumerate(LONG)}
     items.sort(key=lambda item: place.get(item.path.stem, len(LONG)))
 

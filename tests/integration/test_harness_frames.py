@@ -56,6 +56,12 @@ def compiled(text: str, output: bytes = b"42", **changes: Any) -> Job:
     return replace(job, **{"compile": ["gcc", "-w", "-o", "prog", "snippet.c"], "execute": ["./prog"], **changes})
 
 
+@pytest.fixture(autouse=True)
+def _nothing_is_preloaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where vLLM was used before, it has set LD_PRELOAD, and the library of a sanitizer has to come first."""
+    monkeypatch.delenv("LD_PRELOAD", raising=False)
+
+
 def sanitized(program: Path, sources: list[Path]) -> Path:
     """`sources` compiled with the address and the undefined behaviour sanitizer."""
     if shutil.which("gcc") is None:

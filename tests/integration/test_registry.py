@@ -77,23 +77,29 @@ def engine() -> Iterator[docker.DockerClient]:
 
 
 @pytest.fixture
-def registry(engine: docker.DockerClient, tmp_path: Path) -> Iterator[Registry]:
-    """A registry that holds a Debian with Perl, which the engine has not."""
+def registry(tmp_path: Path) -> Iterator[Registry]:
+    """A registry that holds nothing yet."""
     if shutil.which("docker-registry") is None:
         pytest.skip("no registry here: apt-get install docker-registry")
     made = Registry(tmp_path)
-    base = Container().base_image
-    engine.images.get(local_base(engine, base) or fetch_base(engine, base, print)).tag(made.image)
-    said = engine.images.push(made.image)
-    assert "error" not in said, said
-    engine.images.remove(made.image)
     yield made
     made.stop()
+
+
+@pytest.fixture
+def pushed(engine: docker.DockerClient, registry: Registry) -> Iterator[None]:
+    """The registry holds a Debian with Perl, which the engine has not."""
+    base = Container().base_image
+    engine.images.get(local_base(engine, base) or fetch_base(engine, base, print)).tag(registry.image)
+    said = engine.images.push(registry.image)
+    assert "error" not in said, said
+    engine.images.remove(registry.image)
+    yield
     for image in engine.images.list(name="agnostics/from-registry"):
         for tag in image.tags:
             engine.images.remove(tag)
     with suppress(ImageNotFound):
-        engine.images.remove(made.image)
+        engine.images.remove(registry.image)
 
 
 @pytest.fixture
@@ -104,6 +110,7 @@ def language(registry: Registry, tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.usefixtures("pushed")
 def test_a_base_image_is_pulled_once_and_programs_run_on_it(
     registry: Registry, language: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -130,7 +137,7 @@ def test_an_image_that_the_registry_does_not_hold_is_one_line(
     assert cli.call(["languages", "build", str(language)]) == 3
     complaint = capsys.readouterr().err.splitlines()[-1]
     assert complaint.startswith(f"agn: the base image {other} is not here and no registry gives it")
-    assert "manifest unknown" in complaint
+    assert "unknown" in complaint
 
 
 def test_a_registry_that_does_not_answer_is_one_line(

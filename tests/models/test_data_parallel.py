@@ -44,8 +44,15 @@ def engine(settings: EngineSettings) -> Iterator[DataParallelEngine]:
 
 def _children() -> set[int]:
     """The processes that this one has started, with those that have ended and are not waited for."""
-    tasks = Path(f"/proc/{os.getpid()}/task").iterdir()
-    return {int(child) for task in tasks for child in (task / "children").read_text().split()}
+    names = (path.name for path in Path("/proc").iterdir())
+    return {process for process in map(int, filter(str.isdecimal, names)) if _is_child(process)}
+
+
+def _is_child(process: int) -> bool:
+    try:
+        return f"\nPPid:\t{os.getpid()}\n" in Path(f"/proc/{process}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
+        return False
 
 
 @pytest.mark.slow
