@@ -10,7 +10,6 @@ from itertools import count
 import pytest
 from agnostics.algorithms.algorithm import ScoringContext
 from agnostics.algorithms.dapo import DAPO
-from agnostics.algorithms.group_scorer import GroupScorer
 from agnostics.inference.engine import SamplingParams
 from agnostics.inference.openai_client import Endpoint
 from agnostics.rollout.collector import RolloutCollector
@@ -39,10 +38,8 @@ def collect(chat_server: Server, languages: dict[str, Language]) -> Iterator[Col
         reply: Callable[[str], str], questions: Sequence[str], others: Sequence[Sequence[str]]
     ) -> RolloutBatch:
         server = chat_server(reply)
-        scorer = GroupScorer(DAPO, ScoringContext(Accepted(), 64, 1000), steps=1)
-        dynamic = DynamicSampling(
-            [list(map(_prompt, chain)) for chain in others], partial(scorer.score, step=1), DAPO.has_signal
-        )
+        score = partial(DAPO.score_group, context=ScoringContext(Accepted(), 64, 1000))
+        dynamic = DynamicSampling([list(map(_prompt, chain)) for chain in others], score, DAPO.has_signal)
         with Endpoint(server.url, "m") as endpoint, EndpointSource(endpoint, 16) as source:
             collector = RolloutCollector(source, RolloutVerifier(languages["lua"], verifier))
             return collector.submit(BatchRequest(list(map(_prompt, questions)), 2, PARAMS, "seed"), dynamic).result()

@@ -80,8 +80,7 @@ def test_without_sampling_ahead_all_updates_of_a_step_are_made_in_rounds_over_it
         ordered = sorted(group, key=lambda rollout: rollout.advantage == 0)
         for _ in range(2):
             for rollouts in algorithm.update_batches(ordered, LONGEST):
-                if trained := [rollout for rollout in rollouts if rollout.advantage]:
-                    policy.update(trained, algorithm.loss, RATE)
+                policy.update(rollouts, algorithm.loss, RATE)
         assert torch.equal(weights, torch.cat([weight.flatten() for _, weight in policy.weights()]))
 
 

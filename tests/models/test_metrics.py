@@ -44,7 +44,7 @@ def _rollout(sample: int, verdict: Verdict) -> Rollout:
 
 def _metrics() -> dict[str, float]:
     group = [_rollout(sample, verdict) for sample, verdict in enumerate(VERDICTS)]
-    scored = GRPO.score(group, ScoringContext(Accepted(), 10, 100))
+    scored = GRPO.score_group(group, ScoringContext(Accepted(), 10, 100))
     return rollout_metrics(RolloutBatch([scored], generation_s=2.0, verification_wait_s=0.5))
 
 

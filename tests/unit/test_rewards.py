@@ -121,7 +121,7 @@ def test_the_five_lines_of_the_documentation_are_a_reward_policy(file: Callable[
     assert policy.needs_all_tests
     group = [_rollout(WRONG, RIGHT), _rollout(RIGHT, RIGHT), _rollout(verdict=BROKEN)]
     assert policy.rewards(group) == [pytest.approx(0.49), pytest.approx(0.99), None]
-    scored = GRPO.score(group, ScoringContext(policy, 100, 100))
+    scored = GRPO.score_group(group, ScoringContext(policy, 100, 100))
     assert [rollout.advantage for rollout in scored] == [pytest.approx(-1.0), pytest.approx(1.0), None]
 
 

@@ -15,7 +15,7 @@ from agnostics.algorithms.reinforce_plus_plus import REINFORCE_PLUS_PLUS, REINFO
 from agnostics.algorithms.rloo import RLOO
 from agnostics.types.errors import AgnosticsError
 from agnostics.types.reward import Accepted, RewardPolicy
-from agnostics.types.rollout import Rollout, RolloutGroup, Segment
+from agnostics.types.rollout import Rollout, RolloutBatch, RolloutGroup, Segment
 from agnostics.types.task import Task, Test
 from agnostics.types.verification import Verdict, Verification
 
@@ -39,7 +39,11 @@ def _rollout(verdict: Verdict, tokens: int = 4, *, token: int = 5, logprob: floa
 def _score(
     algorithm: Algorithm, group: list[Rollout], progress: float = 0.0, policy: RewardPolicy | None = None
 ) -> list[Rollout]:
-    return algorithm.score(group, ScoringContext(policy or Accepted(), LIMIT, VOCABULARY, progress))
+    return algorithm.score_group(group, ScoringContext(policy or Accepted(), LIMIT, VOCABULARY, progress=progress))
+
+
+def _score_step(algorithm: Algorithm, *groups: list[Rollout]) -> list[list[Rollout]]:
+    return algorithm.score(RolloutBatch(list(groups)), ScoringContext(Accepted(), LIMIT, VOCABULARY)).groups
 
 
 RIGHT, WRONG, BROKEN = Verdict.ACCEPTED, Verdict.WRONG_ANSWER, Verdict.SANDBOX_ERROR
@@ -132,27 +136,32 @@ def _by_hand(values: list[float], lengths: list[int]) -> list[float]:
     [(REINFORCE_PLUS_PLUS, [1, 0, 1, 1, 1]), (REINFORCE_PLUS_PLUS_BASELINE, [0.5, -0.5, 0, 0, 0])],
 )
 def test_advantages_are_normalised_over_the_tokens_of_the_whole_step(algorithm: Algorithm, values: list[float]) -> None:
-    groups = [
-        _score(algorithm, [_rollout(RIGHT, 2), _rollout(WRONG, 5), _rollout(BROKEN, 9)]),
-        _score(algorithm, [_rollout(RIGHT, 3), _rollout(RIGHT, 4), _rollout(RIGHT, 7)]),
-    ]
-    first, second = algorithm.normalized(groups)
+    first, second = _score_step(
+        algorithm,
+        [_rollout(RIGHT, 2), _rollout(WRONG, 5), _rollout(BROKEN, 9)],
+        [_rollout(RIGHT, 3), _rollout(RIGHT, 4), _rollout(RIGHT, 7)],
+    )
     expected = _by_hand(values, [2, 5, 3, 4, 7])
     assert [r.advantage for r in first] == [pytest.approx(expected[0]), pytest.approx(expected[1]), None]
     assert [r.advantage for r in second] == pytest.approx(expected[2:])
 
 
 def test_a_step_with_equal_rewards_has_no_advantage_to_normalise() -> None:
-    groups = [_score(REINFORCE_PLUS_PLUS, [_rollout(WRONG), _rollout(WRONG)])]
-    assert [r.advantage for r in REINFORCE_PLUS_PLUS.normalized(groups)[0]] == [0.0, 0.0]
-    broken = [_score(REINFORCE_PLUS_PLUS, [_rollout(BROKEN)])]
-    assert [r.advantage for r in REINFORCE_PLUS_PLUS.normalized(broken)[0]] == [None]
+    (wrong,) = _score_step(REINFORCE_PLUS_PLUS, [_rollout(WRONG), _rollout(WRONG)])
+    assert [r.advantage for r in wrong] == [0.0, 0.0]
+    (broken,) = _score_step(REINFORCE_PLUS_PLUS, [_rollout(BROKEN)])
+    assert [r.advantage for r in broken] == [None]
 
 
-@pytest.mark.parametrize("algorithm", [GRPO, DAPO, CWM])
-def test_other_algorithms_keep_their_advantages(algorithm: Algorithm) -> None:
-    groups = [_score(algorithm, [_rollout(RIGHT, 2), _rollout(WRONG, 5)])]
-    assert algorithm.normalized(groups) == groups
+@pytest.mark.parametrize("algorithm", [GRPO, RLOO, CWM])
+def test_other_algorithms_keep_the_advantages_within_a_group(algorithm: Algorithm) -> None:
+    groups = [[_rollout(RIGHT, 2), _rollout(WRONG, 5)], [_rollout(RIGHT, 3), _rollout(RIGHT, 4)]]
+    assert _score_step(algorithm, *groups) == [_score(algorithm, group) for group in groups]
+
+
+def test_what_dynamic_sampling_has_scored_is_not_scored_again() -> None:
+    scored = [replace(rollout, advantage=9.0) for rollout in _score(DAPO, [_rollout(RIGHT, 2), _rollout(WRONG, 5)])]
+    assert _score_step(DAPO, scored) == [scored]
 
 
 def test_rloo_compares_each_rollout_with_the_others_of_its_group() -> None:

@@ -20,7 +20,7 @@ from agnostics.algorithms.scoring import (
 )
 from agnostics.types.errors import AgnosticsError
 from agnostics.types.reward import RewardPolicy
-from agnostics.types.rollout import Rollout, RolloutGroup
+from agnostics.types.rollout import Rollout, RolloutBatch, RolloutGroup
 
 if TYPE_CHECKING:
     import torch
@@ -37,12 +37,20 @@ RolloutFilter = Callable[[Rollout, int], bool]
 
 @dataclass(frozen=True, slots=True)
 class ScoringContext:
-    """Values of a run that scoring depends on. `progress` is the part of the training that is done, from 0 to 1."""
+    """Values of a run of `steps` steps that scoring depends on.
+
+    `progress` is the part of the training that is done, from 0 to 1.
+    """
 
     reward_policy: RewardPolicy
     max_completion_tokens: int
     vocab_size: int
+    steps: int = 1
     progress: float = 0.0
+
+    def at(self, step: int) -> ScoringContext:
+        """The values in `step`, counted from 1."""
+        return replace(self, progress=(step - 1) / self.steps)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +108,18 @@ class Algorithm(LossSettings):
         if self.mis_low and not self.mis_low < self.mis_high:
             raise ValueError(f"algorithm {self.name!r}: mis_low = {self.mis_low:g} needs a higher mis_high")
 
-    def score(self, group: RolloutGroup, context: ScoringContext) -> list[Rollout]:
+    def score(self, batch: RolloutBatch, context: ScoringContext) -> RolloutBatch:
+        """The verified rollouts of a step with task rewards, rewards and advantages.
+
+        Groups of dynamic sampling are scored already, to replace some. With `normalize_over_batch`, advantages are then
+        normalised over the rollouts that count in the loss. Raises AgnosticsError as `score_group` does.
+        """
+        groups = batch.groups
+        if not self.dynamic_sampling_rounds:
+            groups = [self.score_group(group, context) for group in groups]
+        return replace(batch, groups=self._normalized(groups) if self.normalize_over_batch else groups)
+
+    def score_group(self, group: RolloutGroup, context: ScoringContext) -> list[Rollout]:
         """The rollouts of one group with task reward, reward and advantage.
 
         All three are None for a rollout that the reward policy leaves out of the loss; the advantage alone for one that
@@ -122,14 +141,12 @@ class Algorithm(LossSettings):
             for rollout, task_reward, reward, advantage in zip(group, task_rewards, rewards, advantages, strict=True)
         ]
 
-    def normalized(self, groups: Sequence[RolloutGroup]) -> list[list[Rollout]]:
-        """All scored groups of a step, with advantages normalised over those that count in the loss, if that is set."""
-        if not self.normalize_over_batch:
-            return [list(group) for group in groups]
+    def _normalized(self, groups: Sequence[RolloutGroup]) -> list[list[Rollout]]:
+        """Scored groups with advantages normalised over the tokens of the rollouts that count in the loss."""
         counted = self.training_rollouts(groups)
         advantages = [rollout.advantage or 0.0 for rollout in counted]
         mean, std = token_statistics(advantages, [rollout.num_sampled for rollout in counted])
-        return [[_normalized(rollout, mean, std) for rollout in group] for group in groups]
+        return [[_standardized(rollout, mean, std) for rollout in group] for group in groups]
 
     def training_rollouts(self, groups: Sequence[RolloutGroup]) -> list[Rollout]:
         """The scored rollouts that count in the loss. An advantage of zero counts in means and has no gradient."""
@@ -164,11 +181,16 @@ class Algorithm(LossSettings):
         return rollout.advantage != 0 or self.kl_coef > 0 or self.entropy_coef > 0
 
     def update_batches(self, rollouts: Sequence[Rollout], max_completion_tokens: int) -> Iterator[list[Rollout]]:
-        """The rollouts of each update with their loss weights, which are normalised over the whole update."""
+        """The rollouts of each update that have a gradient, with their loss weights.
+
+        The weights are normalised over the whole update. One without any gradient is left out.
+        """
         lengths = [rollout.num_sampled for rollout in rollouts]
         limit = self.batch_tokens or sum(lengths) + 1
         for places in batches_by_tokens(lengths, limit):
-            yield self._with_loss_weights(rollouts[places.start : places.stop], max_completion_tokens)
+            weighted = self._with_loss_weights(rollouts[places.start : places.stop], max_completion_tokens)
+            if trained := [rollout for rollout in weighted if self.has_gradient(rollout)]:
+                yield trained
 
     def loss(self, logprobs: torch.Tensor, batch: MicroBatch, entropies: torch.Tensor | None = None) -> Loss:
         """The loss of a micro batch whose N sampled tokens have these `logprobs` under the policy, (N,).
@@ -213,7 +235,7 @@ class Algorithm(LossSettings):
         return [replace(rollout, loss_weight=weight) for rollout, weight in zip(rollouts, weights, strict=True)]
 
 
-def _normalized(rollout: Rollout, mean: float, std: float) -> Rollout:
+def _standardized(rollout: Rollout, mean: float, std: float) -> Rollout:
     if rollout.advantage is None:
         return rollout
     return replace(rollout, advantage=(rollout.advantage - mean) / std if std else 0.0)

@@ -12,7 +12,7 @@ from itertools import islice
 from statistics import fmean, pstdev
 from typing import Any
 
-from agnostics.algorithms.group_scorer import GroupScorer
+from agnostics.algorithms.algorithm import Algorithm, ScoringContext
 from agnostics.inference.engine import SamplingParams
 from agnostics.rollout.collector import RolloutCollector
 from agnostics.rollout.pending_batch import BatchRequest, DynamicSampling, PendingBatch
@@ -138,8 +138,9 @@ class RolloutSchedule:
     steps_ahead: StepsAhead
     steps: int
     """The number of the last step."""
-    scorer: GroupScorer
+    algorithm: Algorithm
     """Scores the groups of dynamic sampling, to replace those without signal."""
+    scoring: ScoringContext
     stop_on_failure: bool = True
     """End a program at its first failed test."""
     _pending: deque[PendingBatch] = field(default_factory=deque)
@@ -173,9 +174,9 @@ class RolloutSchedule:
 
         The replacements of a prompt do not depend on which other groups have a signal, or on when that is known.
         """
-        scorer, algorithm = self.scorer, self.scorer.algorithm
-        if not algorithm.dynamic_sampling_rounds:
+        if not self.algorithm.dynamic_sampling_rounds:
             return None
-        others = list(islice(self.task_sampler.replacements(step), count * algorithm.dynamic_sampling_rounds))
+        others = list(islice(self.task_sampler.replacements(step), count * self.algorithm.dynamic_sampling_rounds))
         replacements = [others[place::count] for place in range(count)]
-        return DynamicSampling(replacements, partial(scorer.score, step=step), algorithm.has_signal)
+        score = partial(self.algorithm.score_group, context=self.scoring.at(step))
+        return DynamicSampling(replacements, score, self.algorithm.has_signal)

@@ -116,9 +116,7 @@ class Learner:
             batch = self._with_logprobs(batch, algorithm)
             for _ in range(updates):
                 batch = self.queue.without_stale(batch, algorithm, self.policy.version)
-                for weighted in algorithm.update_batches(batch, self.max_completion_tokens):
-                    if trained := [rollout for rollout in weighted if algorithm.has_gradient(rollout)]:
-                        yield trained
+                yield from algorithm.update_batches(batch, self.max_completion_tokens)
 
     def _with_logprobs(self, rollouts: Sequence[Rollout], algorithm: Algorithm) -> list[Rollout]:
         """The rollouts with a gradient, with the log-probabilities that the loss needs; then those without."""

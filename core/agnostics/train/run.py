@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from agnostics.algorithms.algorithm import Algorithm, ScoringContext
-from agnostics.algorithms.group_scorer import GroupScorer
 from agnostics.callbacks.callback import CallbackList, Isolated, RunCallback, RunInfo, RunStatus
 from agnostics.callbacks.chrome_trace import ChromeTrace
 from agnostics.inference.engine import EngineSettings, SamplingParams
@@ -130,7 +129,6 @@ def _open_trainer(
     loop = resources.enter_context(EngineLoop(engine, spans))
     source = EngineSource(loop, inputs.tokenizer)
     rollout_verifier = RolloutVerifier(inputs.language, verifier, spans, config.chat.thinking)
-    scoring = ScoringContext(inputs.reward, rollout.max_completion_tokens, len(inputs.tokenizer))
     schedule = RolloutSchedule(
         collector=RolloutCollector(source, rollout_verifier, group, interrupts),
         task_sampler=inputs.task_sampler,
@@ -139,7 +137,8 @@ def _open_trainer(
         seed=config.seed,
         steps_ahead=_steps_ahead(config, inputs.algorithm),
         steps=inputs.steps,
-        scorer=GroupScorer(inputs.algorithm, scoring, inputs.steps),
+        algorithm=inputs.algorithm,
+        scoring=ScoringContext(inputs.reward, rollout.max_completion_tokens, len(inputs.tokenizer), inputs.steps),
         stop_on_failure=not inputs.reward.needs_all_tests,
     )
     return Trainer(

@@ -91,17 +91,11 @@ class Trainer:
     def _step(self, step: int) -> None:
         started_s = time.monotonic()
         batch = self.rollouts.collect(step, self.learner.queue.tokens)
-        scored = self._score(step, batch)
+        scored = self.algorithm.score(batch, self.rollouts.scoring.at(step))
         with self.interrupts.deferred(f"step {step}"):
             metrics = self._update(step, scored)
             metrics |= self._load_weights(int(metrics["updates"]))
             self._tell(step, scored, metrics, started_s)
-
-    def _score(self, step: int, batch: RolloutBatch) -> RolloutBatch:
-        """The batch with rewards and advantages; dynamic sampling has scored its groups already, to replace some."""
-        is_scored = self.algorithm.dynamic_sampling_rounds > 0
-        groups = batch.groups if is_scored else [self.rollouts.scorer.score(group, step) for group in batch.groups]
-        return replace(batch, groups=self.algorithm.normalized(groups))
 
     def _update(self, step: int, batch: RolloutBatch) -> dict[str, float]:
         """Update the policy and check that the engine sampled from it; the metrics of both."""
