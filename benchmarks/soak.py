@@ -1,6 +1,8 @@
 """Thousands of mixed programs in one stream: constant memory, constant speed, nothing left behind.
 
-python benchmarks/soak.py [--programs 20000] [--sandbox docker|bubblewrap]
+python benchmarks/soak.py [--programs 20000] [--minutes 60] [--sandbox docker|bubblewrap]
+
+With `--minutes` the programs come evenly over that time; without, as fast as they are verified.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ TEST = {"input": "3 4\n", "output": "7"}
 KINDS: dict[str, tuple[str, str, str]] = {
     "right": ("lua", "local a, b = io.read('n', 'n') print(a + b)", "accepted"),
     "right, compiled": ("fortran", "integer :: a, b\nread *, a, b\nprint *, a + b\nend", "accepted"),
+    "right, forked": ("r", "cat(sum(scan(file('stdin'), quiet = TRUE)))", "accepted"),
     "wrong": ("lua", "print(8)", "wrong_answer"),
+    "wrong, forked": ("r", "if (length(ls()) == 0) cat(8) else cat(7)", "wrong_answer"),
     "crashing": ("lua", "error('x')", "runtime_error"),
     "not compiling": ("fortran", "this is no program", "compile_error"),
     "looping": ("lua", "while true do end", "time_limit"),
@@ -28,9 +32,10 @@ KINDS: dict[str, tuple[str, str, str]] = {
     "greedy": ("lua", "local t = {} while true do t[#t + 1] = ('x'):rep(1e6) end", "memory_limit"),
     "leaving files": ("lua", "for i = 1, 50 do io.open('/tmp/' .. i, 'w'):write('x') end print(7)", "accepted"),
     "leaving a daemon": ("lua", "os.execute('sleep 1000 &') print(7)", "accepted"),
+    "forking": ("lua", "os.execute(':(){ :|:& };:') while true do end", "time_limit"),
     "empty": ("lua", " ", "no_program"),
 }
-SHARES = (645, 80, 100, 50, 30, 5, 10, 10, 30, 20, 20)
+SHARES = (585, 80, 40, 100, 18, 50, 30, 5, 10, 10, 30, 20, 2, 20)
 """The number of each in a thousand programs."""
 SAMPLE = 1000
 SETTLE_S = 20
@@ -41,12 +46,13 @@ def main() -> None:
     """Run the soak and say what is left; exit status 1 where something is, or a verdict was not as due."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--programs", type=int, default=20_000)
+    parser.add_argument("--minutes", type=float, default=0.0)
     parser.add_argument("--sandbox", default="auto")
     chosen = parser.parse_args()
     if chosen.programs < 4 * SAMPLE:
         parser.error(f"it takes {4 * SAMPLE} programs to see a change")
     before = snapshot()
-    failures = soak(chosen.programs, chosen.sandbox)
+    failures = soak(chosen.programs, chosen.sandbox, chosen.minutes * 60 / chosen.programs)
     left = what_is_left(before)
     print(f"left behind: {left or 'nothing'}")
     sys.exit(1 if failures or left else 0)
@@ -69,8 +75,8 @@ def mixture(count: int) -> list[str]:
     return [name for _ in range(-(-count // len(thousand))) for name in rng.sample(thousand, len(thousand))][:count]
 
 
-def soak(count: int, sandbox: str) -> int:
-    """Verify `count` programs; the number of wrong verdicts."""
+def soak(count: int, sandbox: str, interval_s: float) -> int:
+    """Verify `count` programs, one every `interval_s`; the number of wrong verdicts."""
     names = mixture(count)
     command = [sys.executable, "-m", "agnostics", "verify", "-", "--sandbox", sandbox]
     wrong: Counter[tuple[str, str]] = Counter()
@@ -79,7 +85,7 @@ def soak(count: int, sandbox: str) -> int:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin
         assert process.stdout
-        threading.Thread(target=_feed, args=(process.stdin, names), daemon=True).start()
+        threading.Thread(target=_feed, args=(process.stdin, names, interval_s), daemon=True).start()
         for number, line in enumerate(process.stdout):
             answer = json.loads(line)
             name = names[answer["id"]]
@@ -95,13 +101,17 @@ def soak(count: int, sandbox: str) -> int:
     return sum(wrong.values())
 
 
-def _feed(to: IO[bytes], names: list[str]) -> None:
+def _feed(to: IO[bytes], names: list[str], interval_s: float) -> None:
+    started_s = time.monotonic()
     with to:
         for number, name in enumerate(names):
+            time.sleep(max(0.0, started_s + number * interval_s - time.monotonic()))
             language, program, _ = KINDS[name]
             limits = {"run_s": 1.0, "memory_mb": 128}
             request: dict[str, Any] = {"id": number, "language": language, "program": program, "tests": [TEST]}
             to.write(json.dumps({**request, "limits": limits}).encode() + b"\n")
+            if interval_s:
+                to.flush()
 
 
 def usage(pid: int) -> tuple[int, int, int]:
