@@ -32,7 +32,7 @@ REQUESTS = [
 @pytest.fixture(scope="module")
 def settings(tiny_model: Callable[..., Path]) -> EngineSettings:
     """No token ends a completion: all are as long as they are asked to be, on every processor."""
-    return EngineSettings(tiny_model(tied=False), (), max_length=512, max_num_seqs=8)
+    return EngineSettings(tiny_model(tied=False), (), max_length=2000, max_num_seqs=8)
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +74,11 @@ def test_two_processes_sample_what_one_does_with_a_prompt_in_one_of_them_as_far_
         assert completions[index].logprobs == pytest.approx(expected[index].logprobs, abs=1e-4)
 
 
+def _versions(completions: dict[int, Completion], group: range) -> set[int]:
+    """The policy versions of the completions of a group that have finished."""
+    return {version for index in group if index in completions for version in completions[index].policy_versions}
+
+
 @pytest.mark.slow
 def test_new_weights_reach_both_processes_in_the_middle_of_their_completions(
     engine: DataParallelEngine, settings: EngineSettings
@@ -85,17 +90,17 @@ def test_new_weights_reach_both_processes_in_the_middle_of_their_completions(
             weight.add_(0.05 * torch.randn(weight.shape, generator=torch.Generator().manual_seed(0)))
     engine.set_num_threads(torch.get_num_threads())
     for index, request in enumerate(REQUESTS):
-        engine.add_request(index, request, replace(PARAMS, max_completion_tokens=40 if index % 2 else 480))
+        engine.add_request(index, request, replace(PARAMS, max_completion_tokens=(40, 300, 900, 1800)[index % 4]))
     completions = dict[int, Completion]()
     while not completions:
         completions.update(engine.step())
     engine.load_weights(((name, weight.detach()) for name, weight in model.named_parameters()), version=1)
-    while engine.has_unfinished_requests:
+    groups = (range(4), range(4, 8))  # the first prompt is in one process, the second in the other
+    while engine.has_unfinished_requests and not all(1 in _versions(completions, group) for group in groups):
         completions.update(engine.step())
+    assert [_versions(completions, group) for group in groups] == [{0, 1}] * 2
     assert engine.version == 1
-    for group in (range(4), range(4, 8)):  # the first prompt is in one process, the second in the other
-        versions = {version for index in group for version in completions[index].policy_versions}
-        assert versions == {0, 1}
+    engine.abort_all()
     for index, completion in completions.items():
         new = [place for place, version in enumerate(completion.policy_versions) if version == 1]
         prompt = REQUESTS[index].prompt_ids
