@@ -118,7 +118,7 @@ def test_a_run_says_once_that_a_checkpoint_could_not_be_written_at_the_end_of_th
     ((run, status),) = home.query("select id, status from run")
     assert status == "failed"
     assert said.startswith("agn: the checkpoint ")
-    assert f"there is no earlier checkpoint; make room, then: agn run --resume {run}" in said
+    assert f"there is no earlier checkpoint; make room, then: agn run --resume {home.folder / 'runs' / run}" in said
     assert home.query("select max(step) from step_metric") <= [(2,)]
 
 

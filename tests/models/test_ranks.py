@@ -94,7 +94,8 @@ def test_a_run_on_two_ranks_is_that_of_one_also_when_it_is_interrupted(starter_m
     assert sum(line.startswith("step 1/4") for line in said) == 1
     refused = home.tried("--resume", run, settings=[])
     assert refused.returncode == 2
-    assert f"torchrun --nproc-per-node 2 -m agnostics run --resume {run}" in refused.stderr.splitlines()[-1]
+    resume = f"--resume {home.folder / 'runs' / run}"
+    assert f"torchrun --nproc-per-node 2 -m agnostics run {resume}" in refused.stderr.splitlines()[-1]
     status, said = _on_two(home.command("--resume", run, agn=[], settings=[]))
     assert status == [0, 0], said
     assert _completions(home, run) == _completions(home, whole)

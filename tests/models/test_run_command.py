@@ -117,11 +117,13 @@ def test_an_interrupted_run_resumes_to_where_an_uninterrupted_one_gets(
     assert process.wait(timeout=60) == 130, said
     ((run, status),) = home.query("select id, status from run where id != ?", whole["run"])
     assert status == "interrupted"
-    assert f"agn run --resume {run}" in said[-1]
+    _, _, resume = said[-1].partition("to resume: agn ")
+    assert resume.split() == ["run", "--resume", str(tmp_path / "runs" / run)]
     steps = home.query("select distinct step from verification where run_id = ? and phase = 'train'", run)
     (checkpoint,) = (tmp_path / "runs" / run / "checkpoints").iterdir()
     assert checkpoint.name == f"step-{max(step for (step,) in steps):06}"
-    resumed = home.run("--resume", run, settings=[])
+    answer = preloaded.run([*AGN, *resume.split(), "--json"], capture_output=True, timeout=300)
+    resumed = json.loads(answer.stdout)
     assert (resumed["run"], resumed["steps"], resumed["completions"]) == (run, 5, whole["completions"])
     assert _texts(home, run) == _texts(home, whole["run"])
     assert resumed["pass_at_1_before"] == whole["pass_at_1_before"]

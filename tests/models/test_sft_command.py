@@ -128,7 +128,7 @@ def test_an_interrupted_run_resumes_to_where_an_uninterrupted_one_gets(
         assert process.wait(timeout=60) == 130, said
     ((run, status),) = home.query("select id, status from run where id != ?", whole["run"])
     assert status == "interrupted"
-    assert f"agn sft --resume {run}" in said[-1]
+    assert f"agn sft --resume {home.folder / 'runs' / run}" in said[-1]
     (checkpoint,) = (home.folder / "runs" / run / "checkpoints").iterdir()
     assert 2 <= int(checkpoint.name.removeprefix("step-")) < whole["steps"]
     text = data.read_text()

@@ -60,7 +60,7 @@ def command(
             summary: TrainingSummary = train(settings, plugins, TrainingProgress(bar), folder)
     except ReportedByOtherRank as error:
         return error.exit_code
-    return conclude(summary, "run", _report, as_json and is_main_rank())
+    return conclude(summary, "run", settings.output, _report, as_json and is_main_rank())
 
 
 def _report(summary: TrainingSummary) -> str:

@@ -63,7 +63,7 @@ def command(
             summary: SftSummary = train(settings, plugins, SftProgress(bar), folder)
     except ReportedByOtherRank as error:
         return error.exit_code
-    return conclude(summary, "sft", _report, as_json and is_main_rank())
+    return conclude(summary, "sft", settings.output, _report, as_json and is_main_rank())
 
 
 def _show_plan(settings: SftConfig, plugins: PluginManager, as_json: bool) -> int:

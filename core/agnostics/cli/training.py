@@ -78,11 +78,16 @@ class _Summary(Protocol):
 _S = TypeVar("_S", bound=_Summary)
 
 
-def conclude(summary: _S, command: str, report: Callable[[_S], str], as_json: bool) -> int:
-    """Print the summary of a run of `agn COMMAND`, for people as `report` words it; returns the exit status."""
+def conclude(summary: _S, command: str, output: str | None, report: Callable[[_S], str], as_json: bool) -> int:
+    """Print the summary of a run of `agn COMMAND` in the folder `output`, for people as `report` words it.
+
+    Returns the exit status.
+    """
     if summary.status == "interrupted":
-        resume = f"agn {command} --resume {summary.run}"
-        console.print(f"interrupted after step {summary.steps}; to resume: {resume}", markup=False)
+        from agnostics.train.config import output_folder, resume_argument
+
+        resume = f"agn {command} --resume {resume_argument(output_folder(output) / summary.run)}"
+        console.print(f"interrupted after step {summary.steps}; to resume: {resume}", markup=False, soft_wrap=True)
         return 130
     if as_json:
         print_json(summary.as_dict())

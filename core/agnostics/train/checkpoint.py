@@ -10,6 +10,7 @@ from pathlib import Path
 
 import torch
 
+from agnostics.train.config import resume_argument
 from agnostics.train.policy import Policy
 from agnostics.train.state import TrainerState
 from agnostics.types.errors import UsageError
@@ -119,7 +120,8 @@ def _check(folder: Path, run_folder: Path, world_size: int, command: str) -> Non
     if writers != world_size:
         raise UsageError(
             f"{folder} holds the optimizer in {writers} parts, one for each rank that wrote it, and cannot be restored "
-            f"by {world_size}; resume with: torchrun --nproc-per-node {writers} -m agnostics {command} --resume {run}"
+            f"by {world_size}; resume with: torchrun --nproc-per-node {writers} -m agnostics {command} "
+            f"--resume {resume_argument(run_folder)}"
         )
     for name, digest in files.items():
         path = folder / name

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from agnostics.train.checkpoint import all_of, make_empty
 from agnostics.train.checkpoint_thread import CheckpointContents, CheckpointThread
+from agnostics.train.config import resume_argument
 from agnostics.train.policy import Policy
 from agnostics.train.state import TrainerState
 from agnostics.types.errors import AgnosticsError
@@ -109,5 +110,5 @@ class CheckpointWriter:
             kept = f"the last checkpoint, {older[-1]}, is intact" if older else "there is no earlier checkpoint"
             raise AgnosticsError(
                 f"the checkpoint {thread.folder} could not be written ({first_line(error)}); {kept}; "
-                f"make room, then: agn {self._command} --resume {thread.run_folder.name}"
+                f"make room, then: agn {self._command} --resume {resume_argument(thread.run_folder)}"
             ) from error

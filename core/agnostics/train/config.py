@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -242,3 +243,8 @@ def toml_tables(config: Frozen, exclude: set[str] | None = None) -> str:
 def output_folder(output: str | None) -> Path:
     """The folder of run folders that the key `output` names; one in the user's data folder by default."""
     return Path(output).expanduser().resolve() if output else data_folder() / "runs"
+
+
+def resume_argument(folder: Path) -> str:
+    """The word after `--resume` for the run in `folder`: its name where that is looked for, else its path, quoted."""
+    return shlex.quote(folder.name if folder.parent == output_folder(None) else str(folder))
