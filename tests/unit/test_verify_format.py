@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agnostics.cli import verify_format
-from agnostics.cli.verify_format import Malformed, VerifyRequest, malformed_line, read_requests
 from agnostics.types.errors import UsageError
+from agnostics.verify_stream import format as verify_format
+from agnostics.verify_stream.format import Malformed, VerifyRequest, malformed_line, read_requests
 
 GOOD: dict[str, Any] = {"id": 7, "language": "lua", "program": "print(1)", "tests": [{"input": "", "output": "1"}]}
 

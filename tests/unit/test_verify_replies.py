@@ -10,10 +10,10 @@ from threading import Thread
 from typing import Any, TextIO
 
 import pytest
-from agnostics.cli.verify_format import Malformed
-from agnostics.cli.verify_replies import ReplyWriter
 from agnostics.types.errors import UsageError
 from agnostics.types.verification import Verdict, Verification
+from agnostics.verify_stream.format import Malformed
+from agnostics.verify_stream.replies import ReplyWriter
 
 
 def verification(verdict: Verdict) -> Verification:

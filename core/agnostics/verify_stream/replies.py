@@ -1,19 +1,18 @@
-"""The replies of `agn verify`, written on a thread of its own."""
+"""Replies written to a file, on a thread of their own."""
 
 from __future__ import annotations
 
-import json
 import threading
-from concurrent.futures import Future
+from collections.abc import Callable
 from queue import SimpleQueue
-from typing import Any, TextIO, TypeAlias
+from typing import Any, TextIO
 
-from agnostics.cli.verify_format import Malformed, malformed_line, verified_line
 from agnostics.sandbox.backpressure import Backpressure
-from agnostics.types.errors import AgnosticsError, describe_error
-from agnostics.types.verification import Verdict, Verification
+from agnostics.types.errors import AgnosticsError
+from agnostics.types.verification import Verdict
+from agnostics.verify_stream.format import encode_line
+from agnostics.verify_stream.requests import Reply, reply_line
 
-Reply: TypeAlias = "Malformed | tuple[Any, Future[Verification]]"
 IN_FLIGHT_PER_SLOT = 128
 """The most lines that are read and not yet replied to."""
 
@@ -55,6 +54,10 @@ class ReplyWriter:
             self._reserved.release(size)
             raise self._failure
 
+    def taker(self, size: int) -> Callable[[Reply], None]:
+        """Takes the reply to a request of `size` bytes."""
+        return lambda reply: self.put(reply, size)
+
     def put(self, reply: Reply, size: int) -> None:
         """Queue the reply to a request of `size` bytes."""
         self._queue.put((reply, size))
@@ -71,9 +74,9 @@ class ReplyWriter:
     def _write(self, reply: Reply) -> None:
         if self._failure:
             return
-        line = malformed_line(reply) if isinstance(reply, Malformed) else _line(*reply)
+        line = reply_line(reply)
         self._count(line)
-        self._output.write(json.dumps(line, ensure_ascii=True, allow_nan=False) + "\n")
+        self._output.write(encode_line(line))
         if self._queue.empty():
             self._output.flush()
 
@@ -81,12 +84,3 @@ class ReplyWriter:
         self.written += 1
         self.all_valid = self.all_valid and "verdict" in line
         self.sandbox_errors += line.get("verdict") == Verdict.SANDBOX_ERROR
-
-
-def _line(request_id: Any, done: Future[Verification]) -> dict[str, Any]:
-    error = done.exception()
-    if error is None:
-        return verified_line(request_id, done.result())
-    return malformed_line(
-        Malformed(request_id, str(error) if isinstance(error, AgnosticsError) else describe_error(error))
-    )

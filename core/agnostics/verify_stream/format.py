@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any, BinaryIO, Self
+from typing import IO, Annotated, Any, Self
 
 from msgspec.structs import asdict
 from pydantic import Field, ValidationError, model_validator
@@ -56,7 +56,7 @@ class Malformed:
     error: str
 
 
-def read_requests(file: BinaryIO) -> Iterator[tuple[VerifyRequest | Malformed, int]]:
+def read_requests(file: IO[bytes]) -> Iterator[tuple[VerifyRequest | Malformed, int]]:
     """The requests on the lines of `file`, blank ones left out, each with its size in bytes.
 
     Raises UsageError if the file cannot be read further.
@@ -64,14 +64,14 @@ def read_requests(file: BinaryIO) -> Iterator[tuple[VerifyRequest | Malformed, i
     while line := _read_line(file):
         size = len(line)
         if size > MAX_LINE_BYTES:
-            yield Malformed(None, f"the line is longer than {MAX_LINE_BYTES} bytes"), 0
+            yield too_long(MAX_LINE_BYTES), 0
         elif line.strip():
             request = parse(line)
             del line  # which is as large as the request
             yield request, size
 
 
-def _read_line(file: BinaryIO) -> bytes:
+def _read_line(file: IO[bytes]) -> bytes:
     """The next line; of one that is too long the beginning, and the rest is skipped."""
     try:
         line = rest = file.readline(MAX_LINE_BYTES + 1)
@@ -80,6 +80,11 @@ def _read_line(file: BinaryIO) -> bytes:
     except OSError as error:
         raise UsageError(f"{file.name}: cannot be read: {error.strerror or error}") from error
     return line
+
+
+def too_long(max_bytes: int) -> Malformed:
+    """The error of a line of more than `max_bytes`."""
+    return Malformed(None, f"the line is longer than {max_bytes} bytes")
 
 
 def parse(line: bytes) -> VerifyRequest | Malformed:
@@ -109,6 +114,11 @@ def _id_problem(request_id: Any) -> str | None:
     except RecursionError:
         return "it is nested too deeply"
     return None
+
+
+def encode_line(line: dict[str, Any]) -> str:
+    """A reply as it is written, with its line feed. Raises ValueError for what JSON cannot hold."""
+    return json.dumps(line, ensure_ascii=True, allow_nan=False) + "\n"
 
 
 def malformed_line(malformed: Malformed) -> dict[str, Any]:
