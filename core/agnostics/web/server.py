@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
-import errno
 import secrets
-import socket
 from contextlib import suppress
 from typing import Any
 
 import uvicorn
 
 from agnostics.store.read_only import ReadOnlyStore
-from agnostics.types.errors import UsageError
 from agnostics.web.app import application
 from agnostics.web.auth import is_loopback
+from agnostics.web.listening import base_url, listen
 
 MAX_CONCURRENCY = 64
 GRACE_SECONDS = 3
-_ALL_INTERFACES = {"0.0.0.0", "::", ""}
 
 
 class ResultsServer:
     """The results pages on a bound port. `url` is their address, with the token if one is required."""
 
     def __init__(self, store: ReadOnlyStore, host: str, port: int) -> None:
-        self._socket = _listen(host, port)
-        port = self._socket.getsockname()[1]
+        self._socket = listen(host, port, "name another with --port")
         token = None if is_loopback(host) else secrets.token_urlsafe(24)
-        name = socket.gethostname() if host in _ALL_INTERFACES else host
-        self.url = f"http://{f'[{name}]' if ':' in name else name}:{port}/" + (f"?token={token}" if token else "")
+        self.url = f"{base_url(host, self._socket)}/" + (f"?token={token}" if token else "")
         self.needs_token = token is not None
-        app = application(store, token=token, cookie=f"agn-{port}")
+        app = application(store, token=token, cookie=f"agn-{self._socket.getsockname()[1]}")
         # The access log would contain the token.
         quiet: dict[str, Any] = {"log_level": "warning", "access_log": False, "server_header": False}
         limits: dict[str, Any] = {"limit_concurrency": MAX_CONCURRENCY, "timeout_graceful_shutdown": GRACE_SECONDS}
@@ -45,12 +40,3 @@ class ResultsServer:
     def close(self) -> None:
         """Release the port."""
         self._socket.close()
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    try:
-        family = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]
-        return socket.create_server((host, port), family=family)
-    except OSError as error:
-        reason = "it is in use; name another with --port" if error.errno == errno.EADDRINUSE else error.strerror
-        raise UsageError(f"cannot listen on {host} port {port}: {reason}") from error
