@@ -163,6 +163,10 @@ ELSEWHERE: dict[str, tuple[tuple[str, str], ...]] = {
     "verify": (
         ("tests/integration/test_verify_command.py::test_a_line_in_is_a_line_out_with_every_key_of_the_contract", ""),
         ("tests/integration/test_wheels.py::test_a_program_is_verified_without_torch", "--sandbox"),
+        (
+            "tests/integration/test_verify_service.py::test_what_would_be_unsafe_or_cannot_be_served_is_one_line_of_error",
+            "--serve --token-file --language",
+        ),
     ),
 }
 """The tests that run the other commands, with the options that each of them gives."""

@@ -18,6 +18,7 @@ from agnostics.train.metrics import METRICS
 from agnostics.train.sft.config import SftConfig, SourceConfig
 from agnostics.train.sft.metrics import SFT_METRICS
 from agnostics.types.language import Language
+from agnostics.web.verify.metrics import GAUGES, Metrics
 from pydantic import BaseModel
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -56,6 +57,20 @@ def test_every_setting_and_metric_of_supervised_fine_tuning_is_documented_and_no
     place = documented.index(of_sources[0])
     assert [*documented[:place], "sources", *documented[place + len(of_sources) :]] == list(keys(SftConfig))
     assert dict(re.findall(r"^\| `(\w+)` \| (.*?) \|$", metrics, re.MULTILINE)) == SFT_METRICS
+
+
+def test_every_metric_of_the_service_is_documented_and_no_other() -> None:
+    section = (DOCS / "verify-service.md").read_text().partition("## Metrics")[2].partition("## ")[0]
+    rows = re.findall(r"^\| (`.*?) \|", section, re.MULTILINE)
+    documented = {name for row in rows for name in re.findall(r"`(\w+)", row)}
+    metrics = Metrics()
+    metrics.add_gauges(dict.fromkeys(GAUGES, lambda: 0.0))
+    names = {
+        family.name.removeprefix("agnostics_verify_") + ("_total" if family.type == "counter" else "")
+        for family in metrics.registry.collect()
+        if family.name.startswith("agnostics_verify_")
+    }
+    assert documented == names
 
 
 def test_every_hook_is_documented_with_its_arguments_and_no_other() -> None:

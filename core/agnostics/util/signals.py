@@ -27,6 +27,8 @@ class InterruptHandler:
     def __init__(self, announce: Callable[[str], None] = lambda _: None, *, can_be_forced: bool = True) -> None:
         self._announce = announce
         self._can_be_forced = can_be_forced
+        self.terminated = False
+        """True if the first signal was SIGTERM."""
         self._first_s: float | None = None
         self._deferred = False
         self._raised = False
@@ -78,6 +80,7 @@ class InterruptHandler:
                 raise ForcedInterrupt
             return
         self._first_s = now
+        self.terminated = number == signal.SIGTERM
         if self._deferred:
             self._announce(self._announcement())
         self._raise_if_due()

@@ -87,8 +87,8 @@ def too_long(max_bytes: int) -> Malformed:
     return Malformed(None, f"the line is longer than {max_bytes} bytes")
 
 
-def parse(line: bytes) -> VerifyRequest | Malformed:
-    """The request on a line, or the reason why it is none."""
+def parse(line: bytes, max_tests: float = float("inf")) -> VerifyRequest | Malformed:
+    """The request on a line, or the reason why it is none; one with more than `max_tests` is none."""
     try:
         data = json.loads(line)
     except ValueError as error:
@@ -99,6 +99,9 @@ def parse(line: bytes) -> VerifyRequest | Malformed:
         return Malformed(None, "expected a JSON object")
     if problem := _id_problem(data.get("id")):
         return Malformed(None, f"id: {problem}")
+    tests = data.get("tests")
+    if isinstance(tests, list) and len(tests) > max_tests:
+        return Malformed(data.get("id"), f"tests: there are more than {max_tests}")
     try:
         return VerifyRequest.model_validate(data)
     except ValidationError as error:

@@ -1,0 +1,1 @@
+"""`agn verify --serve`: the verifier over HTTP, for trainers on this machine and others."""
