@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,14 @@ def test_a_line_that_cannot_be_read_is_one_error_and_the_next_is_read(line: byte
     assert isinstance(malformed, Malformed)
     assert (malformed.id, reason in malformed.error) == (None, True)
     assert isinstance(request, VerifyRequest)
+
+
+def test_a_text_of_megabytes_in_place_of_a_key_is_a_short_error_at_once() -> None:
+    begun = time.process_time()
+    (malformed,) = read(json.dumps({**GOOD, "x" * 20_000_000: 1}).encode())
+    assert isinstance(malformed, Malformed)
+    assert len(malformed.error) < 300
+    assert time.process_time() - begun < 1
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", '{"a": [1, NaN]}'])

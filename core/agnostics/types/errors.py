@@ -24,9 +24,13 @@ class MissingRequirement(AgnosticsError):
     exit_code = 3
 
 
+_MAX_NAME = 100
+"""What is shown of a name, and compared: of a text of megabytes in its place, both would take seconds."""
+
+
 def unknown_name_error(what: str, name: str, known: Iterable[str]) -> UsageError:
     """The error for a `name` that is not among the `known` ones, with the nearest of these."""
-    choices = sorted(known)
+    choices, name = sorted(known), name[:_MAX_NAME]
     close = difflib.get_close_matches(name, choices, n=1, cutoff=0.5)
     hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(choices) or 'none'}"
     return UsageError(f"unknown {what} {name!r}; {hint}")
