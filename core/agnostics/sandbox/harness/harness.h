@@ -126,6 +126,7 @@ void mount_ram_disks(const char *bytes, const char *inodes);
 
 /* cgroup.c, slot_memory.c: the slot's cgroups. */
 void watch_cpu_cgroup(int folder);
+void watch_descendants_cpu(void);
 uint64_t slot_cpu_us(void);
 void use_memory_limit(int fd);
 void watch_memory_cgroup(int folder);

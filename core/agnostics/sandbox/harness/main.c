@@ -215,6 +215,7 @@ int main(int count, char **arguments) {
     watch_sent_cgroups();
     watch_mounted_cgroup(option(count, arguments, "--cgroup", 1));
     watch_mounted_cgroup(option(count, arguments, "--cpu-cgroup", 1));
+    watch_descendants_cpu();
     lock_down();
     while (serve_job(&result)) {
     }
