@@ -161,6 +161,9 @@ struct usage {
 
 void measure_processes(pid_t program, bool memory, struct usage *usage);
 
+/* elf.c */
+uint64_t writable_mb(const char *path);
+
 /* run.c */
 struct limits {
     uint64_t time_us, file_bytes, out_bytes, memory_mb, data_mb;

@@ -23,6 +23,7 @@ struct watch {
     uint64_t slot_cpu_us; /* of the slot, before the start */
     uint64_t held_kb, disks_kb; /* of the slot, before the start */
     uint64_t peak_kb; /* that all processes together were seen to have */
+    const char *path;
     const struct limits *limits;
     const struct streams *streams;
     enum verdict exceeded; /* the limit that was exceeded, or ACCEPTED */
@@ -156,12 +157,18 @@ static bool disks_over_limit(const struct watch *watch) {
     return now_kb > watch->disks_kb && (now_kb - watch->disks_kb) >> 10 >= watch->limits->memory_mb;
 }
 
+/* A program whose variables alone are over its limit is killed before its first instruction, and has had no memory. */
+static bool was_too_large_to_start(const struct watch *watch, const struct run_result *run) {
+    return run->signal == SIGSEGV && writable_mb(watch->path) >= watch->limits->data_mb;
+}
+
 /* The kernel killed for lack of memory; or the peak was over the limit; or, if only the address space is limited, the
  * program failed with a peak close to it. */
 static bool memory_exceeded(const struct watch *watch, const struct run_result *run) {
     uint64_t limit_kb = watch->limits->memory_mb * 1024, peak_kb = run->peak_kb;
     if (oom_killed_since_last_call() || peak_kb > limit_kb + settings.frame_kb) return true;
-    return watch->limits->data_mb && run->exit_code != 0 && peak_kb >= limit_kb / 10 * 9;
+    if (!watch->limits->data_mb || run->exit_code == 0) return false;
+    return peak_kb >= limit_kb / 10 * 9 || was_too_large_to_start(watch, run);
 }
 
 /* A program gets SIGXCPU only from itself: an interpreter reports with it that the allowed steps are used up. */
@@ -221,7 +228,8 @@ const char *run_command(const char *path, char **argv, char **environment, const
     struct command command = {path,         argv,        environment,        streams->in,      streams->out,
                               streams->err, limits->file_bytes, limits->data_mb, limits->processes,
                               limits->forked};
-    struct watch watch = {.limits = limits, .streams = streams, .exceeded = ACCEPTED, .spawned_us = clock_us()};
+    struct watch watch = {
+        .path = path, .limits = limits, .streams = streams, .exceeded = ACCEPTED, .spawned_us = clock_us()};
     int error;
     oom_killed_since_last_call();
     watch.held_kb = narrow_slot_memory(allowed_kb(limits));
