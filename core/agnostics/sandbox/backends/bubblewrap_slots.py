@@ -3,7 +3,7 @@
 Slots do not share a namespace: the harness, as the first process of its own, ends all processes of a program with one
 signal, and a fork bomb stays in its slot. As root each slot's programs run as a user of their own, in a user namespace
 if one can be made, whose root is an ordinary user of the machine; without root they run as the harness's user, and the
-harness protects the program's files itself (harness/products.c).
+harness protects the program's files itself (harness/mounts.c, harness/products.c).
 """
 
 from __future__ import annotations
@@ -140,7 +140,8 @@ def _bwrap_args(folders: Sequence[Path], files: Mapping[str, int]) -> list[str]:
 
 
 def _user_args() -> list[str]:
-    """The two writable folders; as root capabilities to run programs as another user, else a user namespace."""
+    """The two writable folders; as root capabilities to run programs as another user, else a user namespace, and RAM
+    disks for where the harness cannot mount its own (harness/mounts.c)."""
     if os.geteuid() != 0:
         disk = ["--size", str(RAM_DISK_BYTES), "--tmpfs"]
         return ["--unshare-user", *disk, "/w", *disk, "/tmp"]
@@ -149,11 +150,8 @@ def _user_args() -> list[str]:
 
 
 def _harness_options(user: SlotUser | None, fd: int) -> list[str]:
-    options = ["--fd", str(fd)]
-    if user:
-        options += ["--uid", str(user.uid)]
-        options += ["--mount", str(RAM_DISK_BYTES), str(RAM_DISK_INODES)]
-    return options
+    options = ["--fd", str(fd), "--mount", str(RAM_DISK_BYTES), str(RAM_DISK_INODES)]
+    return [*options, "--uid", str(user.uid)] if user else options
 
 
 def check_namespaces() -> str:

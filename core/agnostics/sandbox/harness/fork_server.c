@@ -151,7 +151,7 @@ static int exec_interpreter(void *argument) {
                      dup2(start->control, HOLD_FD) == HOLD_FD;
     bool is_holder = connected && !prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) &&
                      !syscall(SYS_setresgid, HOLDER, HOLDER, HOLDER) && !syscall(SYS_setresuid, HOLDER, HOLDER, HOLDER);
-    if (is_holder && hold_capabilities() && refuse_messages())
+    if (is_holder && hold_capabilities() && refuse_harness_calls())
         execve(start->path, start->argv, start->environment);
     start->error = errno;
     _exit(127);
@@ -256,7 +256,7 @@ static const char *start_interpreter(const struct job *job, struct start *start)
 
 static const char *start_connected(const struct job *job) {
     int ends[2];
-    struct start start = {.in = sealed_input((struct slice){"", 0}), .out = output_file()};
+    struct start start = {.in = sealed_input((struct slice){"", 0}), .out = memory_file()};
     if (start.in < 0 || start.out < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
         return "there is no memory for its streams";
     control = ends[0], start.control = ends[1];

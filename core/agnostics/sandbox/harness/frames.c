@@ -27,7 +27,7 @@ static bool read_exactly(int fd, char *to, size_t size) {
 /* Allocate a frame. A large one is a file in memory: its pages can be dropped, and return when they are read. */
 static char *allocate_frame(size_t size) {
     if (size <= LARGE_FRAME) return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    int fd = memfd_create("frame", MFD_CLOEXEC);
+    int fd = memory_file();
     bool sized = fd >= 0 && !ftruncate(fd, (off_t)size);
     char *data = sized ? mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
     if (fd >= 0) close(fd);

@@ -115,14 +115,24 @@ extern struct settings settings;
 void die(const char *what);
 
 /* overlay.c, user_namespace.c: before the slot starts. */
+bool enter_mount_namespace(void);
 char **overlay_folders(char **folders);
 void enter_user_namespace(const char *map);
 
 /* seccomp.c, privileges.c: restrictions that programs inherit and cannot undo. */
 void install_filter(void);
-bool refuse_messages(void);
+bool refuse_harness_calls(void);
 void keep_needed_capabilities(void);
 void mount_ram_disks(const char *bytes, const char *inodes);
+
+/* mounts.c: what programs of the harness's own user may not change. */
+void make_own_mounts(void);
+bool has_own_mounts(void);
+int stream_disk(void);
+int input_disk(void);
+int memory_disk(void);
+bool protect_entry(const char *name);
+void release_entry(const char *name);
 
 /* cgroup.c, slot_memory.c: the slot's cgroups. */
 void watch_cpu_cgroup(int folder);
@@ -181,7 +191,7 @@ uint64_t clock_us(void);
 
 /* memory.c: files in memory. */
 int sealed_input(struct slice input);
-int output_file(void);
+int memory_file(void);
 void hold_reserve(void);
 void release_reserve(void);
 bool read_output(int fd, size_t limit, struct frame *buffer, struct slice *out);
@@ -203,6 +213,7 @@ void open_folders(void);
 void restore_folders(void);
 const char *write_file(const struct file *file);
 const char *keep_products(void);
+bool keeps_products_read_only(void);
 void forget_products(void);
 bool wipe_scratch(void);
 uint64_t disks_kb(void);

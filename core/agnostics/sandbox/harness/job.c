@@ -19,8 +19,8 @@ static void shrink(struct frame *buffer) {
 
 static const char *open_streams(struct streams *streams, struct slice input, bool merged) {
     streams->in = sealed_input(input);
-    streams->out = output_file();
-    streams->err = merged ? streams->out : output_file();
+    streams->out = memory_file();
+    streams->err = merged ? streams->out : memory_file();
     return streams->in < 0 || streams->out < 0 || streams->err < 0 ? no_memory : NULL;
 }
 

@@ -207,9 +207,10 @@ int main(int count, char **arguments) {
     read_settings(count, arguments);
     close_inherited_fds();
     set_home();
+    make_own_mounts();
     end_with_parent();
     const char *bytes = option(count, arguments, "--mount", 1), *inodes = option(count, arguments, "--mount", 2);
-    if (bytes && inodes) mount_ram_disks(bytes, inodes);
+    if (bytes && inodes && (settings.uid || has_own_mounts())) mount_ram_disks(bytes, inodes);
     open_folders();
     connect_client(option(count, arguments, "--listen", 1));
     watch_sent_cgroups();

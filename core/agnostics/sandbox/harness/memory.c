@@ -22,8 +22,20 @@ static bool write_all(int fd, struct slice data) {
     return true;
 }
 
+/* A file of a disk that is read-only for programs: even of its owner it takes no other mode. */
+static int read_only_input(struct slice input) {
+    static const char name[] = "input";
+    int fd = openat(stream_disk(), name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400);
+    int reader = fd >= 0 && write_all(fd, input) ? openat(input_disk(), name, O_RDONLY | O_CLOEXEC) : -1;
+    if (fd < 0) return -1;
+    close(fd);
+    unlinkat(stream_disk(), name, 0);
+    return reader;
+}
+
 /* A read-only, sealed file with the contents `input`; -1 if memory is short. */
 int sealed_input(struct slice input) {
+    if (has_own_mounts()) return read_only_input(input);
     int fd = memfd_create("stdin", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0) return -1;
     int seals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
@@ -35,7 +47,10 @@ int sealed_input(struct slice input) {
     return reader;
 }
 
-int output_file(void) { return memfd_create("output", MFD_CLOEXEC); }
+int memory_file(void) {
+    if (has_own_mounts()) return openat(stream_disk(), ".", O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+    return memfd_create("output", MFD_CLOEXEC);
+}
 
 /* Memory that is charged to the slot while nothing is wrong, so that the harness has some to clean up with after a
  * program that filled the slot to the brim. It is a file, since mapped memory would count in the peak of programs. */
@@ -44,7 +59,7 @@ static int reserve_fd = -1;
 void hold_reserve(void) {
     static const char page[4096] = "reserve";
     struct stat status;
-    if (reserve_fd < 0) reserve_fd = memfd_create("reserve", MFD_CLOEXEC);
+    if (reserve_fd < 0) reserve_fd = memory_file();
     if (reserve_fd < 0 || fstat(reserve_fd, &status)) return;
     for (off_t at = status.st_size; at < RESERVE_BYTES; at += (off_t)sizeof page)
         if (pwrite(reserve_fd, page, sizeof page, at) != (ssize_t)sizeof page) return;

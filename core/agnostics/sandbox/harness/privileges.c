@@ -11,11 +11,11 @@
 static const uint32_t needed = 1U << CAP_SETUID | 1U << CAP_SETGID | 1U << CAP_KILL | 1U << CAP_CHOWN |
                                1U << CAP_DAC_OVERRIDE | 1U << CAP_FOWNER;
 
-/* Drop every capability but those needed to act on the slot's user; all of them if there is no such user. */
+/* Drop every capability but those needed to act on the slot's user; if there is no such user, all but that to mount. */
 void keep_needed_capabilities(void) {
     for (unsigned long capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++)
         if (capability >= 32 || !(needed >> capability & 1)) prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
-    uint32_t kept = settings.uid ? needed : 0;
+    uint32_t kept = settings.uid ? needed : has_own_mounts() ? 1U << CAP_SYS_ADMIN : 0;
     struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
     struct __user_cap_data_struct data[2] = {{kept, kept, 0}, {0, 0, 0}};
     if (syscall(SYS_capset, &header, data)) die("harness: cannot give up capabilities");

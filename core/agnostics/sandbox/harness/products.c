@@ -1,6 +1,6 @@
 /* The compiler's outputs, protected from the program between tests. If programs run as another user, the files become
- * the harness's and read-only; if they run as the same user, the files become read-only and are compared by fingerprint
- * after each test. */
+ * the harness's and read-only. If they run as the same user, each entry of the work folder gets a read-only mount; where
+ * that is not possible the files become read-only, and are compared by fingerprint after each test. */
 #include "harness.h"
 
 #include <fcntl.h>
@@ -107,15 +107,18 @@ static void wait_for_next_tick(void) {
     } while (now.tv_sec < newest.tv_sec || (now.tv_sec == newest.tv_sec && now.tv_nsec <= newest.tv_nsec));
 }
 
+static bool is_fingerprinted(void) { return !settings.uid && !keeps_products_read_only(); }
+
 /* Protect the files in the work folder from the program. Returns NULL, or the error. */
 const char *lock_products(bool compiled) {
     if (compiled && !visit_all(lock)) return "cannot take over what the compiler made";
-    if (!settings.uid) {
+    const char *error = keep_products();
+    if (!error && is_fingerprinted()) {
         newest = (struct timespec){0, 0};
         original_fingerprint = take_fingerprint();
         wait_for_next_tick();
     }
-    return keep_products();
+    return error;
 }
 
-bool products_unchanged(void) { return settings.uid || take_fingerprint() == original_fingerprint; }
+bool products_unchanged(void) { return !is_fingerprinted() || take_fingerprint() == original_fingerprint; }

@@ -1,5 +1,6 @@
 /* The system call filter: calls that no runtime needs, or that namespaces and limits do not confine, fail as if the
- * kernel did not have them, without a kill. It is installed once, and every program inherits it. */
+ * kernel did not have them, without a kill. It is installed once, and every program inherits it; a second one refuses
+ * programs what only the harness needs. */
 #include "harness.h"
 
 #include <errno.h>
@@ -89,6 +90,9 @@ static const int allowed[] = {
  * itself needs them for the fork server. */
 static const int messages[] = {SYS_sendmsg, SYS_sendmmsg};
 
+/* The harness's, to protect files of its own user (mounts.c). */
+static const int mounts[] = {SYS_mount, SYS_umount2};
+
 /* Calls that do nothing here but keep the machine's disks busy. */
 static const int ignored[] = {SYS_sync, SYS_syncfs};
 
@@ -163,6 +167,7 @@ static void compose(void) {
 #endif
     for (size_t i = 0; i < COUNT(allowed); i++) allow(allowed[i]);
     for (size_t i = 0; settings.hold_library && i < COUNT(messages); i++) allow(messages[i]);
+    for (size_t i = 0; has_own_mounts() && i < COUNT(mounts); i++) allow(mounts[i]);
     for (size_t i = 0; i < COUNT(ignored); i++) refuse(ignored[i], 0);
     for (size_t i = 0; i < COUNT(attributes); i++) refuse(attributes[i], EOPNOTSUPP);
     refuse_new_namespaces();
@@ -173,12 +178,15 @@ static void compose(void) {
     add((struct sock_filter)REFUSE(ENOSYS)); /* clone3 too, whose flags are behind a pointer: libc falls back to clone */
 }
 
-/* Refuse messages in this process, a program to be, if the harness's filter does not. */
-bool refuse_messages(void) {
-    struct sock_filter small[] = {LOAD(nr), IF_EQUAL(SYS_sendmsg, 1), REFUSE(ENOSYS), IF_EQUAL(SYS_sendmmsg, 1),
-                                  REFUSE(ENOSYS), RETURN(SECCOMP_RET_ALLOW)};
+/* Refuse in this process, a program to be, what the harness's filter allows for the harness itself. */
+bool refuse_harness_calls(void) {
+    struct sock_filter small[] = {LOAD(nr),
+                                  IF_EQUAL(SYS_sendmsg, 1), REFUSE(ENOSYS), IF_EQUAL(SYS_sendmmsg, 1), REFUSE(ENOSYS),
+                                  IF_EQUAL(SYS_mount, 1), REFUSE(ENOSYS), IF_EQUAL(SYS_umount2, 1), REFUSE(ENOSYS),
+                                  RETURN(SECCOMP_RET_ALLOW)};
     struct sock_fprog filter = {COUNT(small), small};
-    return !settings.hold_library || !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0);
+    bool needed = settings.hold_library || has_own_mounts();
+    return !needed || !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0);
 }
 
 void install_filter(void) {

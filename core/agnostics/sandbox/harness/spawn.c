@@ -75,7 +75,7 @@ static int exec_child(void *argument) {
     prefer_for_oom_kill();
     apply_limits(command);
     bool connected = dup2(command->in, 0) == 0 && dup2(command->out, 1) == 1 && dup2(command->err, 2) == 2;
-    if (connected && become_user(settings.uid) && refuse_messages())
+    if (connected && become_user(settings.uid) && refuse_harness_calls())
         execve(command->path, command->argv, command->environment);
     child->error = errno;
     _exit(127);

@@ -20,6 +20,9 @@
 static int work = -1, scratch = -1;
 static char **kept; /* the names in the work folder that stay between tests */
 static size_t kept_count;
+static bool kept_read_only; /* each of them is protected */
+
+enum { MAX_PROTECTED = 64 };
 
 /* Without a pid namespace: orphans become children of the harness (their subreaper), so repeat until there are none. */
 static void kill_children(void) {
@@ -162,7 +165,15 @@ bool wipe_scratch(void) {
     return wiped;
 }
 
+bool keeps_products_read_only(void) { return kept_read_only; }
+
+static void protect_products(void) {
+    kept_read_only = kept_count <= MAX_PROTECTED;
+    for (size_t i = 0; i < kept_count && i < MAX_PROTECTED; i++) kept_read_only &= protect_entry(kept[i]);
+}
+
 void forget_products(void) {
+    for (size_t i = 0; i < kept_count && i < MAX_PROTECTED; i++) release_entry(kept[i]);
     for (size_t i = 0; i < kept_count; i++) free(kept[i]);
     free(kept);
     kept = NULL, kept_count = 0;
@@ -182,5 +193,6 @@ const char *keep_products(void) {
         kept = more, kept[kept_count++] = name;
     }
     if (folder) closedir(folder);
+    protect_products();
     return folder ? NULL : "cannot list the work folder";
 }
