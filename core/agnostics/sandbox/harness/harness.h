@@ -134,6 +134,13 @@ int memory_disk(void);
 bool protect_entry(const char *name);
 void release_entry(const char *name);
 
+/* memory_requests.c */
+bool answers_memory_requests(void);
+void listen_for_memory_requests(int fd);
+int memory_requests(void);
+void expect_memory_requests(bool is_compiler);
+void answer_memory_request(void);
+
 /* cgroup.c, slot_memory.c: the slot's cgroups. */
 void watch_cpu_cgroup(int folder);
 void watch_descendants_cpu(void);

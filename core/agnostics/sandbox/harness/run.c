@@ -119,15 +119,16 @@ static bool has_ended(pid_t pid) {
     return !waitid(P_PID, (id_t)pid, &dead, WEXITED | WNOHANG | WNOWAIT) && dead.si_pid == pid;
 }
 
-/* Wait at most `timeout_us` for the program to end. If the client disconnects, everything ends. */
+/* Wait at most `timeout_us` for the program to end, or for a request of it. If the client disconnects, everything ends. */
 static bool wait_for_end(const struct watch *watch, uint64_t timeout_us) {
-    struct pollfd ends[] = {{watch->pidfd, POLLIN, 0}, {settings.connection, POLLRDHUP, 0}};
+    struct pollfd ends[] = {{watch->pidfd, POLLIN, 0}, {settings.connection, POLLRDHUP, 0}, {memory_requests(), POLLIN, 0}};
     struct timespec timeout = {(time_t)(timeout_us / 1000000), (long)(timeout_us % 1000000) * 1000};
-    if (ppoll(ends, 2, &timeout, NULL) < 0 && errno != EINTR) return true;
+    if (ppoll(ends, 3, &timeout, NULL) < 0 && errno != EINTR) return true;
     if (ends[1].revents & (POLLRDHUP | POLLHUP | POLLERR)) {
         kill_everything();
         _exit(0);
     }
+    if (ends[2].revents & POLLIN) answer_memory_request();
     return watch->pidfd < 0 ? has_ended(watch->pid) : ends[0].revents & POLLIN;
 }
 
@@ -232,6 +233,7 @@ const char *run_command(const char *path, char **argv, char **environment, const
         .path = path, .limits = limits, .streams = streams, .exceeded = ACCEPTED, .spawned_us = clock_us()};
     int error;
     oom_killed_since_last_call();
+    expect_memory_requests(!limits->data_mb);
     watch.held_kb = narrow_slot_memory(allowed_kb(limits));
     watch.slot_cpu_us = slot_cpu_us();
     watch.disks_kb = disks_kb();

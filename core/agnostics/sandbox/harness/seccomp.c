@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #ifdef __x86_64__
 #define NATIVE_ARCH AUDIT_ARCH_X86_64
@@ -156,6 +157,11 @@ static void refuse_new_namespaces(void) {
     add((struct sock_filter)RETURN(SECCOMP_RET_ALLOW));
 }
 
+static void ask_harness(int call) {
+    add((struct sock_filter)IF_EQUAL((uint32_t)call, 1));
+    add((struct sock_filter)RETURN(SECCOMP_RET_USER_NOTIF));
+}
+
 static void compose(void) {
     add((struct sock_filter)LOAD(arch));
     add((struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, NATIVE_ARCH, 1, 0));
@@ -165,6 +171,7 @@ static void compose(void) {
     add((struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, X32_BIT, 0, 1));
     add((struct sock_filter)REFUSE(ENOSYS));
 #endif
+    if (answers_memory_requests()) ask_harness(SYS_memfd_create);
     for (size_t i = 0; i < COUNT(allowed); i++) allow(allowed[i]);
     for (size_t i = 0; settings.hold_library && i < COUNT(messages); i++) allow(messages[i]);
     for (size_t i = 0; has_own_mounts() && i < COUNT(mounts); i++) allow(mounts[i]);
@@ -189,11 +196,21 @@ bool refuse_harness_calls(void) {
     return !needed || !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0);
 }
 
+/* Without a listener, which older kernels do not have, calls that the harness would answer fail as if they were not
+ * there. */
+static bool install(const struct sock_fprog *filter) {
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) return false;
+    long listener = -1;
+    if (answers_memory_requests())
+        listener = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, filter);
+    if (listener >= 0) listen_for_memory_requests((int)listener);
+    return listener >= 0 || !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, filter, 0, 0);
+}
+
 void install_filter(void) {
     compose();
     struct sock_fprog filter = {length, program};
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0)) {
-        perror("harness: cannot install the system call filter");
-        exit(3);
-    }
+    if (install(&filter)) return;
+    perror("harness: cannot install the system call filter");
+    exit(3);
 }

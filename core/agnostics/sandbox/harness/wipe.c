@@ -66,11 +66,11 @@ void restore_folders(void) {
     }
 }
 
-/* The size of the files in the two folders; 0 where they are not the slot's own RAM disks. */
+/* The size of the files in the two folders, and of memory files; 0 where they are not the slot's own RAM disks. */
 uint64_t disks_kb(void) {
-    int folders[] = {work, scratch};
+    int folders[] = {work, scratch, memory_disk()};
     uint64_t bytes = 0;
-    for (int i = 0; settings.namespaced && i < 2; i++) {
+    for (int i = 0; settings.namespaced && i < 3; i++) {
         struct statfs disk;
         if (!fstatfs(folders[i], &disk) && disk.f_type == TMPFS_MAGIC)
             bytes += (disk.f_blocks - disk.f_bfree) * (uint64_t)disk.f_bsize;
