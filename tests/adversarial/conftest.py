@@ -17,11 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from agnostics.sandbox.modes import builtin_backends
 from agnostics.sandbox.pool import available_cores
 from agnostics.types.language import Language
 from agnostics.types.task import LimitOverrides, Task, Test
 from agnostics.types.verification import Verification
 from agnostics.verify import Verifier
+from ordinary_user import OrdinaryUserBackend
 
 PROGRAMS = Path(__file__).parent / "programs"
 LANGUAGES = {".c": "c", ".lua": "lua", ".f90": "fortran"}
@@ -34,11 +36,33 @@ PROBES = 3
 GROWTH_KB = 8 << 10
 """The memory by which a harness may grow in an attack."""
 
+MODES = ["bubblewrap", "docker", *([OrdinaryUserBackend.name] if os.geteuid() == 0 else [])]
+"""Bubblewrap mode has other means without root; as an ordinary user each attack is run in one language."""
+
 Attack = Callable[..., Verification]
+OpenVerifier = Callable[..., Verifier]
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "programs(*names): run with each of these, in every language it is written in")
+    config.addinivalue_line("markers", "not_as_user: not run as an ordinary user, who would show nothing else")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out repetitions in the third mode, which would make the tests half a minute longer."""
+    left_out = {item for item in items if _is_repetition(item)}
+    config.hook.pytest_deselected(items=list(left_out))
+    items[:] = [item for item in items if item not in left_out]
+
+
+def _is_repetition(item: pytest.Item) -> bool:
+    """Whether it would show as an ordinary user what it shows as root, or in the first language of its attack."""
+    parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+    if parameters.get("mode") != OrdinaryUserBackend.name:
+        return False
+    attack, _, _ = str(parameters.get("program", "")).partition(".")
+    first = next((f"{attack}{suffix}" for suffix in LANGUAGES if (PROGRAMS / f"{attack}{suffix}").exists()), "")
+    return item.get_closest_marker("not_as_user") is not None or parameters.get("program", "") not in {"", first}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -56,6 +80,33 @@ def _text_of(program: str) -> str:
     path = PROGRAMS / program
     library = PROGRAMS / f"libc{path.suffix}"
     return (library.read_text() if library.exists() else "") + path.read_text()
+
+
+@pytest.fixture(scope="session", params=MODES)
+def mode(request: pytest.FixtureRequest) -> str:
+    """Each isolation mode, and bubblewrap mode also as an ordinary user."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="session")
+def open_verifier(mode: str, languages: dict[str, Language]) -> OpenVerifier:
+    """Opens verifiers with a number of slots."""
+    backends = {**builtin_backends(), OrdinaryUserBackend.name: OrdinaryUserBackend()}
+    return lambda slots, others=languages: Verifier(mode, slots, languages=others, backends=backends)
+
+
+@pytest.fixture(scope="session")
+def verifier(open_verifier: OpenVerifier) -> Iterator[Verifier]:
+    """A verifier with two slots."""
+    with open_verifier(2) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def single(open_verifier: OpenVerifier) -> Iterator[Verifier]:
+    """A verifier with one slot: what one program leaves, the next would find."""
+    with open_verifier(1) as made:
+        yield made
 
 
 @pytest.fixture(scope="session")
@@ -140,22 +191,22 @@ def _resident_kb(pid: int) -> int:
 
 
 @pytest.fixture(scope="session")
-def slots(mode: str, languages: dict[str, Language], writing: dict[str, Language]) -> Iterator[dict[str, AttackedSlot]]:
+def slots(open_verifier: OpenVerifier, writing: dict[str, Language]) -> Iterator[dict[str, AttackedSlot]]:
     """A slot for each language of attacks, so that the next program would find the files of the one before."""
 
     def probe(program: str) -> Callable[[Verifier], Verification]:
         language = writing[LANGUAGES[Path(program).suffix]]
         return lambda verifier: verifier.verify(language, _text_of(program), PROBE)
 
-    with Verifier(mode, 1, languages=languages) as lua, Verifier(mode, 1, languages=languages) as fortran:
+    with open_verifier(1) as lua, open_verifier(1) as fortran:
         compiled = AttackedSlot(fortran, probe("is_it_clean.c"))
         yield {"lua": AttackedSlot(lua, probe("is_it_clean.lua")), "fortran": compiled, "c": compiled}
 
 
 @pytest.fixture(scope="session")
-def neighbour(mode: str, languages: dict[str, Language]) -> Iterator[Verifier]:
+def neighbour(open_verifier: OpenVerifier, languages: dict[str, Language]) -> Iterator[Verifier]:
     """A verifier with a slot for an honest program that runs at the same time."""
-    with Verifier(mode, 1, languages=languages) as verifier:
+    with open_verifier(1) as verifier:
         verifier.verify(languages["lua"], _text_of("busy_neighbour.lua"), HONEST)
         yield verifier
 
@@ -193,9 +244,9 @@ def text_of() -> Callable[[str], str]:
 
 
 @pytest.fixture
-def crowd(mode: str, languages: dict[str, Language]) -> Iterator[Verifier]:
+def crowd(open_verifier: OpenVerifier) -> Iterator[Verifier]:
     """A verifier with four slots for each core."""
-    with Verifier(mode, 4 * available_cores(), languages=languages) as verifier:
+    with open_verifier(4 * available_cores()) as verifier:
         yield verifier
 
 

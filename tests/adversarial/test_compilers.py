@@ -11,6 +11,7 @@ from agnostics.types.verification import Verification
 from agnostics.verify import Verifier
 
 Attack = Callable[..., Verification]
+OpenVerifier = Callable[..., Verifier]
 
 KEPT = 4096
 """The size to which a compiler's output is cut."""
@@ -65,21 +66,23 @@ def test_a_compiler_reads_nothing_of_the_harness(attack: Attack, program: str) -
     assert "PATH=" not in result.compile.message
 
 
-def test_a_compiler_leaves_neither_a_daemon_nor_files(mode: str, languages: dict[str, Language]) -> None:
+def test_a_compiler_leaves_neither_a_daemon_nor_files(
+    open_verifier: OpenVerifier, languages: dict[str, Language]
+) -> None:
     c = languages["c"].model_copy(update={"compile": DAEMON})
-    with Verifier(mode, 1, languages=languages) as verifier:
+    with open_verifier(1) as verifier:
         result = verifier.verify(c, ALONE_C, Task(id="alone", tests=(Test(input="", output="0"),) * 2))
     assert result.accepted, [test.stdout for test in result.tests]
 
 
 @pytest.mark.parametrize("length", [1, 255])
 def test_folders_of_a_compiler_cannot_be_written_to_however_deep(
-    mode: str, languages: dict[str, Language], length: int
+    open_verifier: OpenVerifier, languages: dict[str, Language], length: int
 ) -> None:
     name = "d" * length
     c = languages["c"].model_copy(update={"compile": DEEP})
     task = Task(id="deep", tests=(Test(input="", output="0"),) * 2)
-    with Verifier(mode, 1, languages=languages) as verifier:
+    with open_verifier(1) as verifier:
         deep = verifier.verify(c, NOTES_C.replace("NAME", name), task)
         after = verifier.verify(languages["c"], ALONE_C, task)
     assert deep.accepted, [test.stdout for test in deep.tests] or deep.error

@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from agnostics.types.language import Language
 from agnostics.types.task import LimitOverrides, Task, Test
 from agnostics.verify import Verifier
@@ -45,6 +46,7 @@ def a_mixture(rng: random.Random, honest: list[str], evil: list[str]) -> list[st
     return mixture
 
 
+@pytest.mark.not_as_user
 def test_no_honest_program_suffers_from_a_thousand_mixed_ones(
     crowd: Verifier, writing: dict[str, Language], text_of: Callable[[str], str], files_of: Callable[..., list[str]]
 ) -> None:

@@ -19,6 +19,7 @@ Attack = Callable[..., Verification]
     "leave_memory_to_children",
     "child_out_of_memory",
     "fill_memory_files",
+    "hide_memory_files",
     "fill_shared_memory",
     "fill_disk_over_memory",
 )

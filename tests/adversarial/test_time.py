@@ -30,6 +30,7 @@ def test_the_time_of_children_counts_that_nobody_waits_for(attack: Attack, progr
     assert 300 <= result.tests[0].cpu_ms < 300 + 4 * TICK_MS
 
 
+@pytest.mark.not_as_user
 @pytest.mark.programs("sleep", "answer_then_hang")
 def test_a_program_that_waits_is_ended_within_a_tick_of_its_limit(attack: Attack, program: str) -> None:
     result = attack(program, output="42", run_s=0.2, tests=3)
@@ -38,6 +39,7 @@ def test_a_program_that_waits_is_ended_within_a_tick_of_its_limit(attack: Attack
     assert sorted(test.wall_ms for test in result.tests)[1] < 200 + TICK_MS
 
 
+@pytest.mark.not_as_user
 @pytest.mark.programs("sleep_then_spin")
 def test_sleeping_and_computing_both_count(attack: Attack, program: str) -> None:
     result = attack(program, run_s=0.4, tests=3)
@@ -45,6 +47,7 @@ def test_sleeping_and_computing_both_count(attack: Attack, program: str) -> None
     assert sorted(test.cpu_ms for test in result.tests)[1] < 100 + TICK_MS
 
 
+@pytest.mark.not_as_user
 def test_a_program_that_ends_just_in_time_is_accepted_every_time(
     verifier: Verifier, writing: dict[str, Language], text_of: Callable[[str], str]
 ) -> None:
