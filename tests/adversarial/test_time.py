@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from agnostics.sandbox.cgroups import find_parent_groups
 from agnostics.types.language import Language
 from agnostics.types.task import LimitOverrides, Task, Test
 from agnostics.types.verification import Verification
@@ -45,6 +46,26 @@ def test_sleeping_and_computing_both_count(attack: Attack, program: str) -> None
     result = attack(program, run_s=0.4, tests=3)
     assert {test.verdict for test in result.tests} == {"time_limit"}
     assert sorted(test.cpu_ms for test in result.tests)[1] < 100 + TICK_MS
+
+
+@pytest.mark.not_as_user
+def test_many_processes_take_no_more_of_the_processors_from_the_program_beside_them_than_one(
+    mode: str, verifier: Verifier, writing: dict[str, Language], text_of: Callable[[str], str]
+) -> None:
+    if mode == "bubblewrap" and find_parent_groups().shares is None:
+        pytest.skip("this machine delegates no processor shares")
+
+    def slowed_by(program: str, run_s: float) -> float:
+        """The time of a program that computes beside this one, at most, as a multiple of its processor time."""
+        limits = LimitOverrides(run_s=run_s)
+        spinning = verifier.submit(writing["c"], text_of(program), Task(id="spins", tests=tests[:1], limits=limits))
+        beside = verifier.submit(writing["lua"], text_of("brief_computation.lua"), Task(id="beside", tests=tests))
+        results = [future.result() for future in (spinning, beside)]
+        assert [result.verdict for result in results] == ["time_limit", "accepted"]
+        return max(test.wall_ms / test.cpu_ms for test in results[1].tests)
+
+    tests = (Test(input="", output="42"),) * 4
+    assert slowed_by("many_spinners.c", 3.0) < 3 * slowed_by("busy_loop.c", 1.0)
 
 
 @pytest.mark.not_as_user

@@ -1,5 +1,5 @@
-"""Control groups for slots, if this user may create groups (v1 or v2): limits on memory and processes, and the
-processor time of all that ran in one."""
+"""Control groups for slots, if this user may create groups (v1 or v2): limits on memory and processes, equal shares of
+the processors, and the processor time of all that ran in one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _numbers = itertools.count()
-_CONTROLLERS = ("memory", "pids", "cpuacct")
+_CONTROLLERS = ("memory", "pids", "cpuacct", "cpu")
 """Those of version 1 that slots use."""
 _MEMORY_LIMITS = ("memory.max", "memory.limit_in_bytes", "memory.memsw.limit_in_bytes")
 
@@ -29,6 +29,8 @@ class ParentGroups:
     pids: Path | None
     cpu: Path | None
     """Counts processor time: `cpuacct` in version 1."""
+    shares: Path | None
+    """Divides the processors among its groups, whatever the number of processes in each: `cpu` in version 1."""
 
 
 class SlotGroup:
@@ -40,6 +42,7 @@ class SlotGroup:
         self.memory = _create(parents.memory, name)
         self._pids = _create(parents.pids, name)
         self.cpu = _create(parents.cpu, name)
+        self._shares = _create(parents.shares, name)
 
     @property
     def procs_files(self) -> list[Path]:
@@ -75,7 +78,7 @@ class SlotGroup:
                 time.sleep(0.005)
 
     def _folders(self) -> list[Path]:
-        return list(dict.fromkeys(folder for folder in (self.memory, self._pids, self.cpu) if folder))
+        return list(dict.fromkeys(folder for folder in (self.memory, self._pids, self.cpu, self._shares) if folder))
 
 
 def find_parent_groups() -> ParentGroups:
@@ -86,7 +89,7 @@ def find_parent_groups() -> ParentGroups:
         return ParentGroups(1, *(_usable_group(mounts.get(name), paths.get(name, "/")) for name in _CONTROLLERS))
     root = mounts.get("")
     parent = _delegated_group(root, paths.get("", "/")) if root else None
-    return ParentGroups(2, parent, parent, parent)
+    return ParentGroups(2, parent, parent, parent, parent if parent and "cpu" in _delegated(parent) else None)
 
 
 def counters_of(pid: int) -> list[Path]:
@@ -130,7 +133,7 @@ def _open(paths: Sequence[Path], flags: int) -> Iterator[int]:
 
 def remove_leftovers(parents: ParentGroups) -> None:
     """Remove the groups of dead processes."""
-    for parent in {parents.memory, parents.pids, parents.cpu} - {None}:
+    for parent in {parents.memory, parents.pids, parents.cpu, parents.shares} - {None}:
         assert parent is not None
         for folder in parent.glob("agnostics-*-*"):
             if not Path("/proc", folder.name.split("-")[1]).exists():
@@ -176,12 +179,16 @@ def _delegated_group(root: Path, path: str) -> Path | None:
     own = root / path.lstrip("/")
     for folder in (own, *own.parents):
         with suppress(OSError):
-            delegated = (folder / "cgroup.subtree_control").read_text().split()
-            if {"memory", "pids"} <= set(delegated) and _may_create_groups(folder):
+            if {"memory", "pids"} <= _delegated(folder) and _may_create_groups(folder):
                 return folder
         if folder == root:
             break
     return None
+
+
+def _delegated(folder: Path) -> set[str]:
+    """The controllers that a group of version 2 delegates to the groups in it."""
+    return set((folder / "cgroup.subtree_control").read_text().split())
 
 
 def _create(parent: Path | None, name: str) -> Path | None:

@@ -42,9 +42,14 @@ def limit_findings() -> list[Finding]:
     parents = find_parent_groups()
     means = "in `bubblewrap` mode the harness watches this limit instead of the kernel, and verifications say so"
     mend = "run as root, or in a delegated group: systemd-run --user --scope -p Delegate=yes agn ..."
+    crowds = "in `bubblewrap` mode a program of many processes slows down those that run beside it"
     return [
-        Finding(f"{name} cgroup", str(folder) if folder else None, means, mend)
-        for name, folder in (("memory", parents.memory), ("pids", parents.pids))
+        Finding(f"{name} cgroup", str(folder) if folder else None, meaning, mend)
+        for name, folder, meaning in (
+            ("memory", parents.memory, means),
+            ("pids", parents.pids, means),
+            ("cpu", parents.shares, crowds),
+        )
     ]
 
 

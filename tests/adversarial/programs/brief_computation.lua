@@ -1,0 +1,3 @@
+while os.clock() < 0.3 do
+end
+print(42)
