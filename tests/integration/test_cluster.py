@@ -52,6 +52,14 @@ def test_a_node_that_joins_takes_its_share(cluster: Any, languages: dict[str, La
     assert all(verdicts)
 
 
+def test_a_node_that_offers_no_processor_runs_no_program(cluster: Any, languages: dict[str, Language]) -> None:
+    idle = cluster.add_node(num_cpus=0, object_store_memory=80 << 20)
+    with Verifier(SANDBOX) as verifier:
+        assert verifier.slots == 2
+        assert verifier.verify(languages["lua"], "print(7)", ECHO).accepted
+    cluster.remove_node(idle)
+
+
 def test_a_node_that_starts_slowly_holds_up_nobody(
     cluster: Any, languages: dict[str, Language], monkeypatch: pytest.MonkeyPatch
 ) -> None:

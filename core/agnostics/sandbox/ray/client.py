@@ -23,9 +23,9 @@ class RayClient:
         self._ray, self._connected_here = connect(address)
 
     def nodes(self) -> dict[str, int]:
-        """The number of processors of each living node by its id."""
-        alive = [node for node in self._ray.nodes() if node["Alive"]]
-        return {node["NodeID"]: max(1, int(node["Resources"].get("CPU", 0))) for node in alive}
+        """The number of processors of each living node by its id; nodes that offer none are left out."""
+        cores = {node["NodeID"]: node["Resources"].get("CPU", 0) for node in self._ray.nodes() if node["Alive"]}
+        return {node: max(1, int(count)) for node, count in cores.items() if count}
 
     def start_pool(self, node: str, backends: Sequence[SandboxBackend], slots: int) -> Any:
         """Start a `NodePool` on a node, and return the handle of its actor."""
