@@ -43,7 +43,7 @@ class Program:
     input: str
 
 
-class Comparison:
+class ForkComparison:
     """Runs programs in both ways; `differences` counts what differs."""
 
     def __init__(self, verifier: Verifier, language: Language) -> None:
@@ -131,7 +131,7 @@ def main() -> None:
     failed = False
     with Verifier(chosen.sandbox) as verifier:
         for name, some in (("programs", iter(programs)), ("mutants", mutants(programs, chosen.mutants))):
-            comparison = Comparison(verifier, language)
+            comparison = ForkComparison(verifier, language)
             comparison.compare(some)
             print(f"{sum(comparison.verdicts.values())} {name}: {dict(comparison.verdicts)}")
             print(f"  different: {dict(comparison.differences) or 'none'}")
