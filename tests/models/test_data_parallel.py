@@ -90,7 +90,7 @@ def test_new_weights_reach_both_processes_in_the_middle_of_their_completions(
             weight.add_(0.05 * torch.randn(weight.shape, generator=torch.Generator().manual_seed(0)))
     engine.set_num_threads(torch.get_num_threads())
     for index, request in enumerate(REQUESTS):
-        engine.add_request(index, request, replace(PARAMS, max_completion_tokens=(40, 300, 900, 1800)[index % 4]))
+        engine.add_request(index, request, replace(PARAMS, max_completion_tokens=(40, 150, 500, 1800)[index % 4]))
     completions = dict[int, Completion]()
     while not completions:
         completions.update(engine.step())

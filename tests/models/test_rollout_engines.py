@@ -122,7 +122,7 @@ def test_vllm_in_processes_of_its_own_takes_new_weights_in_flight_and_its_end_is
     workers: int, tiny_model: Callable[..., Path]
 ) -> None:
     """The engine does not wait for this process: of completions without end, one is long enough for any delay."""
-    folder, lengths = tiny_model(tied=True), (5, 100, 300, 900, 1900)
+    folder, lengths = tiny_model(tied=True), (5, 40, 150, 500, 1900)
     old: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
     new: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
     _disturb(old)
