@@ -15,6 +15,8 @@ IDLE_S = 20
 class Connection(H11Protocol):
     """A connection, which the application finds in `scope["state"]["connection"]`."""
 
+    app_state: dict[str, Any]
+
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.app_state = {**self.app_state, "connection": self}
