@@ -7,7 +7,6 @@ import contextlib
 import json
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -381,7 +380,6 @@ def test_a_program_that_runs_on_is_cut_off_by_the_limit_or_a_second_ctrl_c(lua_y
                 client.replies()
 
 
-@pytest.mark.skipif(not shutil.which("curl"), reason="needs curl")
 def test_the_requests_of_the_page_are_taken_as_they_stand_there(
     server: Served, guarded: Served, tmp_path: Path
 ) -> None:
