@@ -54,8 +54,8 @@ static uint64_t clock_of_descendants_us(void) {
     return counted ? own_us_before_clock + all_ns / 1000 : 0;
 }
 
-/* The processor time of everything in the slot but the harness and the fork server, also of processes that nobody waited for; 0 if unknown.
- */
+/* The processor time of everything in the slot but the harness and the fork server, also of processes that nobody waited
+ * for; 0 if unknown. */
 uint64_t slot_cpu_us(void) {
     uint64_t all_us = cpu_fd >= 0 ? cgroup_us() : clock_of_descendants_us();
     uint64_t own_us = own_cpu_us() + fork_server_cpu_us();
