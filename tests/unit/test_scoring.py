@@ -42,8 +42,11 @@ def _score(
     return algorithm.score_group(group, ScoringContext(policy or Accepted(), LIMIT, VOCABULARY, progress=progress))
 
 
-def _score_step(algorithm: Algorithm, *groups: list[Rollout]) -> list[list[Rollout]]:
-    return algorithm.score(RolloutBatch(list(groups)), ScoringContext(Accepted(), LIMIT, VOCABULARY)).groups
+def _score_step(
+    algorithm: Algorithm, *groups: list[Rollout], progress: float = 0.0, policy: RewardPolicy | None = None
+) -> RolloutBatch:
+    context = ScoringContext(policy or Accepted(), LIMIT, VOCABULARY, progress=progress)
+    return algorithm.score(RolloutBatch(list(groups)), context)
 
 
 RIGHT, WRONG, BROKEN = Verdict.ACCEPTED, Verdict.WRONG_ANSWER, Verdict.SANDBOX_ERROR
@@ -64,7 +67,7 @@ def test_a_masked_rollout_is_left_out_but_counts_in_the_mean_of_its_group() -> N
     masked = _score(masking, group)
     assert [r.advantage for r in masked] == [kept[0].advantage, kept[1].advantage, None]
     assert masked[2].reward == 0.0
-    assert len(masking.training_rollouts([masked])) == 2
+    assert len(_score_step(masking, group).counted) == 2
 
 
 def test_gibberish_is_left_out_under_cwm() -> None:
@@ -82,7 +85,7 @@ def test_dapos_length_penalty_is_part_of_the_reward_and_gives_no_signal_by_itsel
     assert [r.task_reward for r in scored] == [0.0, 0.0]
     assert [r.reward for r in scored] == pytest.approx([0.0, -0.5])
     assert not DAPO.has_signal(scored)
-    assert DAPO.training_rollouts([scored]) == []
+    assert _score_step(DAPO, scored).counted == []
     assert DAPO.has_signal(_score(DAPO, [_rollout(RIGHT), _rollout(WRONG)]))
 
 
@@ -100,9 +103,9 @@ def test_cwm_learns_from_the_length_penalty_alone_and_skips_what_has_no_advantag
     equal = _score(CWM, [_rollout(RIGHT, 4), _rollout(RIGHT, 4)])
     assert is_zero_variance(penalised)
     assert [CWM.has_signal(group) for group in (penalised, equal)] == [True, False]
-    assert CWM.training_rollouts([penalised, equal]) == penalised
-    mixed = _score(CWM, [_rollout(RIGHT)] * 3, progress=1.0, policy=_Shares())
-    assert [r.advantage for r in CWM.training_rollouts([mixed])] == [0.5, -0.5]
+    assert _score_step(CWM, penalised, equal).counted == penalised
+    mixed = _score_step(CWM, [_rollout(RIGHT)] * 3, progress=1.0, policy=_Shares())
+    assert [r.advantage for r in mixed.rollouts] == [0.5, None, -0.5]
 
 
 @pytest.mark.parametrize(
@@ -111,7 +114,7 @@ def test_cwm_learns_from_the_length_penalty_alone_and_skips_what_has_no_advantag
 )
 def test_groups_without_signal_count_in_the_mean_unless_they_are_dropped(algorithm: Algorithm, counted: int) -> None:
     groups = [_score(algorithm, [_rollout(RIGHT), _rollout(other)]) for other in (WRONG, RIGHT)]
-    assert len(algorithm.training_rollouts(groups)) == counted
+    assert len(_score_step(algorithm, *groups).counted) == counted
 
 
 def test_an_algorithm_may_bring_advantages_of_its_own() -> None:
@@ -140,28 +143,30 @@ def test_advantages_are_normalised_over_the_tokens_of_the_whole_step(algorithm: 
         algorithm,
         [_rollout(RIGHT, 2), _rollout(WRONG, 5), _rollout(BROKEN, 9)],
         [_rollout(RIGHT, 3), _rollout(RIGHT, 4), _rollout(RIGHT, 7)],
-    )
+    ).groups
     expected = _by_hand(values, [2, 5, 3, 4, 7])
     assert [r.advantage for r in first] == [pytest.approx(expected[0]), pytest.approx(expected[1]), None]
     assert [r.advantage for r in second] == pytest.approx(expected[2:])
 
 
 def test_a_step_with_equal_rewards_has_no_advantage_to_normalise() -> None:
-    (wrong,) = _score_step(REINFORCE_PLUS_PLUS, [_rollout(WRONG), _rollout(WRONG)])
+    wrong = _score_step(REINFORCE_PLUS_PLUS, [_rollout(WRONG), _rollout(WRONG)]).rollouts
     assert [r.advantage for r in wrong] == [0.0, 0.0]
-    (broken,) = _score_step(REINFORCE_PLUS_PLUS, [_rollout(BROKEN)])
+    broken = _score_step(REINFORCE_PLUS_PLUS, [_rollout(BROKEN)]).rollouts
     assert [r.advantage for r in broken] == [None]
 
 
 @pytest.mark.parametrize("algorithm", [GRPO, RLOO, CWM])
 def test_other_algorithms_keep_the_advantages_within_a_group(algorithm: Algorithm) -> None:
     groups = [[_rollout(RIGHT, 2), _rollout(WRONG, 5)], [_rollout(RIGHT, 3), _rollout(RIGHT, 4)]]
-    assert _score_step(algorithm, *groups) == [_score(algorithm, group) for group in groups]
+    alone = [rollout.advantage for group in groups for rollout in _score(algorithm, group)]
+    together = [rollout.advantage or 0.0 for rollout in _score_step(algorithm, *groups).rollouts]
+    assert together == alone
 
 
 def test_what_dynamic_sampling_has_scored_is_not_scored_again() -> None:
     scored = [replace(rollout, advantage=9.0) for rollout in _score(DAPO, [_rollout(RIGHT, 2), _rollout(WRONG, 5)])]
-    assert _score_step(DAPO, scored) == [scored]
+    assert _score_step(DAPO, scored).groups == [scored]
 
 
 def test_rloo_compares_each_rollout_with_the_others_of_its_group() -> None:

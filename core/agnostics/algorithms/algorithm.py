@@ -111,13 +111,14 @@ class Algorithm(LossSettings):
     def score(self, batch: RolloutBatch, context: ScoringContext) -> RolloutBatch:
         """The verified rollouts of a step with task rewards, rewards and advantages.
 
-        Groups of dynamic sampling are scored already, to replace some. With `normalize_over_batch`, advantages are then
-        normalised over the rollouts that count in the loss. Raises AgnosticsError as `score_group` does.
+        Groups of dynamic sampling are scored already, to replace some. Those that count in the loss have an advantage:
+        over them it is then normalised with `normalize_over_batch`. Raises AgnosticsError as `score_group` does.
         """
         groups = batch.groups
         if not self.dynamic_sampling_rounds:
             groups = [self.score_group(group, context) for group in groups]
-        return replace(batch, groups=self._normalized(groups) if self.normalize_over_batch else groups)
+        groups = [self._without_uncounted(group) for group in groups]
+        return replace(batch, groups=_standardized(groups) if self.normalize_over_batch else groups)
 
     def score_group(self, group: RolloutGroup, context: ScoringContext) -> list[Rollout]:
         """The rollouts of one group with task reward, reward and advantage.
@@ -139,23 +140,6 @@ class Algorithm(LossSettings):
         return [
             replace(rollout, task_reward=task_reward, reward=reward, advantage=advantage)
             for rollout, task_reward, reward, advantage in zip(group, task_rewards, rewards, advantages, strict=True)
-        ]
-
-    def _normalized(self, groups: Sequence[RolloutGroup]) -> list[list[Rollout]]:
-        """Scored groups with advantages normalised over the tokens of the rollouts that count in the loss."""
-        counted = self.training_rollouts(groups)
-        advantages = [rollout.advantage or 0.0 for rollout in counted]
-        mean, std = token_statistics(advantages, [rollout.num_sampled for rollout in counted])
-        return [[_standardized(rollout, mean, std) for rollout in group] for group in groups]
-
-    def training_rollouts(self, groups: Sequence[RolloutGroup]) -> list[Rollout]:
-        """The scored rollouts that count in the loss. An advantage of zero counts in means and has no gradient."""
-        drop = self.filter_zero_variance or self.dynamic_sampling_rounds > 0
-        kept = [rollout for group in groups if not drop or self.has_signal(group) for rollout in group]
-        return [
-            rollout
-            for rollout in kept
-            if rollout.advantage is not None and (rollout.advantage != 0 or not self.filter_zero_advantage)
         ]
 
     def has_signal(self, group: RolloutGroup) -> bool:
@@ -201,6 +185,17 @@ class Algorithm(LossSettings):
 
         return micro_batch_loss(self, logprobs, batch, entropies)
 
+    def _without_uncounted(self, group: RolloutGroup) -> list[Rollout]:
+        """A scored group without the advantages of rollouts that the algorithm's filters leave out of the loss.
+
+        An advantage of zero that is left counts in means and has no gradient.
+        """
+        if (self.filter_zero_variance or self.dynamic_sampling_rounds > 0) and not self.has_signal(group):
+            return [replace(rollout, advantage=None) for rollout in group]
+        if self.filter_zero_advantage:
+            return [replace(rollout, advantage=rollout.advantage or None) for rollout in group]
+        return list(group)
+
     def _with_length_penalty(self, reward: float, rollout: Rollout, context: ScoringContext) -> float:
         if self.length_penalty is None:
             return reward
@@ -235,10 +230,17 @@ class Algorithm(LossSettings):
         return [replace(rollout, loss_weight=weight) for rollout, weight in zip(rollouts, weights, strict=True)]
 
 
-def _standardized(rollout: Rollout, mean: float, std: float) -> Rollout:
-    if rollout.advantage is None:
-        return rollout
-    return replace(rollout, advantage=(rollout.advantage - mean) / std if std else 0.0)
+def _standardized(groups: Sequence[RolloutGroup]) -> list[list[Rollout]]:
+    """Scored groups with advantages normalised over the tokens of the rollouts that count in the loss."""
+    counted = [(r.advantage, r.num_sampled) for group in groups for r in group if r.advantage is not None]
+    mean, std = token_statistics([advantage for advantage, _ in counted], [tokens for _, tokens in counted])
+
+    def standardized(rollout: Rollout) -> Rollout:
+        if rollout.advantage is None:
+            return rollout
+        return replace(rollout, advantage=(rollout.advantage - mean) / std if std else 0.0)
+
+    return [[standardized(rollout) for rollout in group] for group in groups]
 
 
 def is_zero_variance(group: RolloutGroup) -> bool:

@@ -98,16 +98,16 @@ class Learner:
 
         Batches without trainable rollouts are skipped.
         """
-        rollouts, dropped = algorithm.training_rollouts(batch.groups), self.queue.dropped
+        counted, dropped = batch.counted, self.queue.dropped
         mismatch = self._mismatch(batch) if self.queue.rollouts else None  # older rollouts come first
-        self.queue.add(rollouts)
+        self.queue.add(counted)
         done, ages = list[UpdateStats](), Counter[int]()
         for trained in self._batches(algorithm, updates):
             ages.update(age for r in trained for age in off_policy_steps(r, self.policy.version))
             done.append(self.policy.update(trained, algorithm.loss, learning_rate, before_micro_batch))
         if mismatch is None:
             mismatch = done[0].logprob_mismatch if done else self._mismatch(batch)
-        added = sum(rollout.num_sampled for rollout in rollouts)
+        added = sum(rollout.num_sampled for rollout in counted)
         return UpdateReport(done, self.queue.dropped - dropped, ages, mismatch, added, self.queue.tokens)
 
     def _batches(self, algorithm: Algorithm, updates: int) -> Iterator[list[Rollout]]:

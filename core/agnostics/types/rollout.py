@@ -152,3 +152,8 @@ class RolloutBatch:
     def rollouts(self) -> list[Rollout]:
         """All rollouts, group by group."""
         return [rollout for group in self.groups for rollout in group]
+
+    @property
+    def counted(self) -> list[Rollout]:
+        """The scored rollouts that count in the loss: those with an advantage."""
+        return [rollout for rollout in self.rollouts if rollout.advantage is not None]
