@@ -79,9 +79,7 @@ def test_there_is_no_network_but_sockets_of_the_program_itself(attack: Attack, p
 
 @pytest.mark.programs("who_is_root")
 def test_root_in_a_slot_is_not_root_of_the_machine(attack: Attack, program: str, mode: str) -> None:
-    """In docker mode it is, unless the daemon maps users."""
-    if mode != "docker":
-        assert attack(program).tests[0].stdout == ("another\n" if _is_started_by_root(mode) else "")
+    assert attack(program).tests[0].stdout == ("another\n" if _is_started_by_root(mode) else "")
 
 
 @pytest.mark.programs("rise_by_setuid")

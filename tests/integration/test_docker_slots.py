@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import time
@@ -11,6 +12,7 @@ import docker
 import pytest
 from agnostics.plugins.manager import load_plugins
 from agnostics.sandbox.backends.docker_slots import DockerSlot, DockerSlotFactory
+from agnostics.sandbox.harness_binary import harness_path
 from agnostics.sandbox.owner import owner_labels
 from agnostics.sandbox.protocol import Job, ResultReader, RunResult, decode, encode
 from agnostics.types.language import Language
@@ -109,6 +111,38 @@ def test_program_is_an_ordinary_user_without_groups_or_capabilities(slot: Docker
     assert int(status["CapPrm"], 16) == int(status["CapEff"], 16) == 0
     assert status["NoNewPrivs"] == "1"
     assert status["Seccomp"] == "2"
+
+
+def test_root_in_a_container_is_no_account_of_the_machine_and_other_users_are_themselves(slot: DockerSlot) -> None:
+    users = [tuple(map(int, line.split())) for line in shell(slot, "cat /proc/self/uid_map").splitlines()]
+    inside, outside, counts = zip(*users, strict=True)
+    assert inside[0] == 0
+    assert outside[0] >= 30_000
+    assert inside[1:] == outside[1:]
+    assert counts == (1, 1, 1)
+
+
+def test_a_container_has_the_system_call_filter_of_the_harness(slot: DockerSlot, engine: docker.DockerClient) -> None:
+    (option,) = (
+        option
+        for option in engine.containers.get(slot.container_id).attrs["HostConfig"]["SecurityOpt"]
+        if option.startswith("seccomp=")
+    )
+    rules = json.loads(option.removeprefix("seccomp="))
+    allowed = {name: rule for rule in rules["syscalls"] for name in rule["names"]}
+    assert rules["defaultAction"] == "SCMP_ACT_ERRNO"
+    assert {"read", "execve", "memfd_create"} < allowed.keys()
+    assert not {"ptrace", "bpf", "io_uring_setup", "keyctl", "mount", "shmget", "process_vm_readv"} & allowed.keys()
+    assert allowed["unshare"]["args"] == [{"index": 0, "value": 0x10000000, "op": "SCMP_CMP_EQ"}]
+
+
+def test_where_no_user_namespace_can_be_made_the_harness_starts_without_one() -> None:
+    """The map is no map, which the kernel refuses as it does a whole namespace elsewhere."""
+    strict, lenient = (
+        subprocess.run([harness_path(), "--join", option, "no map", "--", "true"], timeout=10, capture_output=True)
+        for option in ("--users", "--users-if-allowed")
+    )
+    assert (strict.returncode, lenient.returncode) == (3, 0)
 
 
 def test_programs_of_two_slots_are_different_users(slots: DockerSlotFactory, lua: Language, slot: DockerSlot) -> None:

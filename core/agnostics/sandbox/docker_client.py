@@ -1,4 +1,4 @@
-"""The client of the container engine: Docker, or Podman through DOCKER_HOST."""
+"""The client of the container engine."""
 
 from __future__ import annotations
 

@@ -19,6 +19,7 @@ from agnostics.types.errors import MissingRequirement
 from agnostics.types.language import Language
 
 _SECCOMP = Path("/proc/sys/kernel/seccomp/actions_avail")
+_USER_NAMESPACES = Path("/proc/sys/user/max_user_namespaces")
 _ENGINE_TIMEOUT_S = 5
 
 
@@ -78,7 +79,7 @@ def isolation_findings() -> list[Finding]:
             "docker user namespace",
             _docker_user_namespace(),
             "root in a container is root of the machine, without most capabilities",
-            'start the daemon with "userns-remap": "default", or rootless',
+            "allow user namespaces: sysctl -w user.max_user_namespaces=10000",
         ),
     ]
 
@@ -102,7 +103,10 @@ def _docker_user_namespace() -> str | None:
     except MissingRequirement:
         return None
     names = {option.partition(",")[0].removeprefix("name=") for option in options}
-    return ", ".join(sorted(names & {"userns", "rootless"})) or None
+    if engine := ", ".join(sorted(names & {"userns", "rootless"})):
+        return f"the engine's ({engine})"
+    allowed = _USER_NAMESPACES.is_file() and int(_USER_NAMESPACES.read_text(encoding="ascii")) > 0
+    return "with ids of no account" if allowed else None
 
 
 def toolchain_findings(languages: Iterable[Language]) -> list[Finding]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import subprocess
+from functools import lru_cache
 from pathlib import Path
 
 from agnostics.types.errors import MissingRequirement
@@ -26,6 +27,13 @@ def harness_path() -> Path:
     if not path.exists():
         raise MissingRequirement(f"harness is missing ({path}); run: pip install --force-reinstall agnostics")
     return path
+
+
+@lru_cache(maxsize=1)
+def container_filter() -> str:
+    """The system call filter of containers in which the harness runs, as JSON for engines (harness/seccomp.c)."""
+    printed = [str(harness_path()), "--filter"]
+    return subprocess.run(printed, capture_output=True, text=True, timeout=_TRIAL_TIMEOUT_S, check=True).stdout
 
 
 def hold_library_path() -> Path:

@@ -14,6 +14,15 @@ def user_map(root: int, *users: int) -> str:
     return "\n".join([f"0 {root} 1", *(f"{user} {user} 1" for user in users)])
 
 
+def is_root_of_machine(process: int) -> bool:
+    """Whether root in the namespace of `process` is root here; not if the process is another machine's."""
+    try:
+        inside, outside, _ = Path(f"/proc/{process}/uid_map").read_text(encoding="ascii").split()[:3]
+    except (OSError, ValueError):
+        return False
+    return (inside, outside) == ("0", "0")
+
+
 def can_make_user_namespaces(harness: Path) -> bool:
     """Whether root can start a slot in one here: in a container that hides parts of /proc it cannot mount another."""
     if os.geteuid() != 0:

@@ -1,4 +1,4 @@
-"""Docker mode: each slot is a container of Docker, or of Podman through DOCKER_HOST."""
+"""Docker mode: each slot is a container of Docker's engine. Podman's has no RAM disks with a limit on files."""
 
 from __future__ import annotations
 

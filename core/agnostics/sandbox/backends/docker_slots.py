@@ -24,12 +24,13 @@ from requests.exceptions import RequestException
 from agnostics.sandbox.backend import SlotFactory
 from agnostics.sandbox.cgroups import counters_of, opened
 from agnostics.sandbox.docker_client import REQUEST_TIMEOUT_S, connect
-from agnostics.sandbox.harness_binary import harness_path, hold_library_path
+from agnostics.sandbox.harness_binary import container_filter, harness_path, hold_library_path
 from agnostics.sandbox.images.language_image import ensure_image
 from agnostics.sandbox.masked_paths import docker_masked_paths
 from agnostics.sandbox.owner import is_dead, owner_labels
 from agnostics.sandbox.protocol import handshake
-from agnostics.sandbox.slot_users import SlotUser
+from agnostics.sandbox.slot_users import HOLDER, SlotUser
+from agnostics.sandbox.user_namespaces import is_root_of_machine, user_map
 from agnostics.types.errors import AgnosticsError
 from agnostics.types.language import Language
 from agnostics.types.task import Limits
@@ -41,7 +42,7 @@ START_TIMEOUT_S = 30
 RESERVED_PROCESSES = 6
 """Processes beside the programs' own: the harness, the fork server and what kills for it, with a margin."""
 _SHARED = "/run/agnostics"
-"""A folder of root's in the container, with the harness and its socket while the slot starts."""
+"""A folder in the container, with the harness and its socket while the slot starts; removed before any program runs."""
 RAM_DISK = "rw,exec,nosuid,nodev,size=256m,nr_inodes=65536,mode=1777"
 CAPABILITIES = ["SETUID", "SETGID", "KILL", "CHOWN", "DAC_OVERRIDE", "FOWNER"]
 """The harness's, to become the slot's user, and to kill its processes and remove its files. Programs have none."""
@@ -55,14 +56,14 @@ class DockerSlot:
         container: Container,
         connection: socket.socket,
         unenforced: tuple[str, ...],
-        user: SlotUser,
         runtime: str | None,
+        held: ExitStack,
     ) -> None:
         self.connection = connection
         self.unenforced = unenforced
         self._container = container
-        self._user = user
         self._runtime = runtime
+        self._held = held
 
     @property
     def container_id(self) -> str:
@@ -87,7 +88,7 @@ class DockerSlot:
         """End the harness, and with it the container. Safe to call twice."""
         self.connection.close()
         _remove(self._container)
-        self._user.close()
+        self._held.close()
 
 
 class DockerSlotFactory(SlotFactory):
@@ -97,6 +98,7 @@ class DockerSlotFactory(SlotFactory):
         self._runtime = runtime
         self._client = connect()
         self._engine = self._client.info()
+        self._has_warned = False
         _remove_leftovers(self._client)
 
     def start(self, language: Language) -> DockerSlot:
@@ -107,14 +109,13 @@ class DockerSlotFactory(SlotFactory):
         image = ensure_image(self._client, language, log.info)
         folder = Path(tempfile.mkdtemp(prefix="agnostics-"))
         try:
-            shutil.copy(harness_path(), folder / "harness")  # programs see where mounts come from: not from here
-            with ExitStack() as failed:
-                user = failed.enter_context(SlotUser())
-                container = self._create(language, image, folder, user)
-                connection = _start(container, folder / "socket")
-                slot = DockerSlot(container, connection, self._unenforced(), user, self._runtime)
-                failed.pop_all()
-            return slot
+            with ExitStack() as users:
+                user, root = users.enter_context(SlotUser()), users.enter_context(SlotUser())
+                container = self._create(language, image, folder, user, root)
+                connection = _start(container, folder / "shared" / "socket")
+                (folder / "shared").chmod(0o700)  # the container keeps it, also when it is removed here
+                self._warn_of_root(container.attrs["State"]["Pid"])
+                return DockerSlot(container, connection, self._unenforced(), self._runtime, users.pop_all())
         except (DockerException, RequestException) as error:
             raise AgnosticsError(f"the engine cannot run a container of {image}: {error}") from error
         finally:
@@ -124,12 +125,14 @@ class DockerSlotFactory(SlotFactory):
         """Close the connections to the engine. Safe to call twice."""
         self._client.close()
 
-    def _create(self, language: Language, image: str, folder: Path, user: SlotUser) -> Container:
+    def _create(self, language: Language, image: str, folder: Path, user: SlotUser, root: SlotUser) -> Container:
+        """A container whose programs are `user`, and whose harness is `root` of this machine where engines allow it."""
         api = self._client.api
-        binds: dict[str, Mapping[str, str]] = {str(folder): {"bind": _SHARED, "mode": "rw"}}
+        binds: dict[str, Mapping[str, str]] = {str(_shared_folder(folder)): {"bind": _SHARED, "mode": "rw"}}
         if language.fork_server:
             shutil.copy(hold_library_path(), folder / "hold.so")
             binds[str(folder / "hold.so")] = {"bind": "/hold.so", "mode": "ro"}
+        disk = f"{RAM_DISK},uid={root.uid},gid={root.uid}"
         host = api.create_host_config(
             auto_remove=True,
             runtime=self._runtime,
@@ -138,18 +141,20 @@ class DockerSlotFactory(SlotFactory):
             read_only=True,
             cap_drop=["ALL"],
             cap_add=CAPABILITIES,
-            security_opt=["no-new-privileges"],
+            security_opt=["no-new-privileges", f"seccomp={container_filter()}"],
             pids_limit=Limits().processes + RESERVED_PROCESSES,
             log_config=LogConfig(type="none"),
-            tmpfs={"/w": RAM_DISK, "/tmp": RAM_DISK, "/dev/mqueue": "ro,size=4k"},
+            tmpfs={"/w": disk, "/tmp": disk, "/dev/mqueue": "ro,size=4k"},
             binds=binds,
         )
         hold_library = ["--hold-library", "/hold.so"] if language.fork_server else []
         options = ["--uid", str(user.uid), *self._cgroup_options(), *hold_library]
+        users = ["--join", "--users-if-allowed", user_map(root.uid, user.uid, HOLDER), "--"]
+        harness = f"{_SHARED}/harness"
         created = api.create_container(
             image,
-            command=["--listen", f"{_SHARED}/socket", *options],
-            entrypoint=[f"{_SHARED}/harness"],
+            command=[*users, harness, "--listen", f"{_SHARED}/socket", *options],
+            entrypoint=[harness],
             labels=owner_labels(),
             user="0:0",
             hostname="sandbox",
@@ -168,8 +173,24 @@ class DockerSlotFactory(SlotFactory):
             return ["--cgroup", root, "--cpu-cgroup", root]
         return ["--cgroup", f"{root}/memory", "--cpu-cgroup", f"{root}/cpuacct"]
 
+    def _warn_of_root(self, process: int) -> None:
+        """Say once if the engine or the kernel allows no user namespace; not of a runtime with a kernel of its own."""
+        if not self._has_warned and not self._runtime and is_root_of_machine(process):
+            self._has_warned = True
+            log.warning("root in a container is root of this machine here; agn doctor says what allows user namespaces")
+
     def _unenforced(self) -> tuple[str, ...]:
         return () if self._engine.get("MemoryLimit") else ("memory",)
+
+
+def _shared_folder(folder: Path) -> Path:
+    """The folder that a container shares, with the harness in it. In the container its root may be any user of this
+    machine, to whom others have no way: `folder` is this user's alone."""
+    shared = folder / "shared"
+    shared.mkdir()
+    shared.chmod(0o777)
+    shutil.copy(harness_path(), shared / "harness")  # programs see where mounts come from: not from here
+    return shared
 
 
 def _start(container: Container, path: Path) -> socket.socket:

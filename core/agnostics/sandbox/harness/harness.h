@@ -118,9 +118,11 @@ void die(const char *what);
 bool enter_mount_namespace(void);
 char **overlay_folders(char **folders);
 void enter_user_namespace(const char *map);
+bool can_enter_user_namespace(const char *map);
 
 /* seccomp.c, privileges.c: restrictions that programs inherit and cannot undo. */
 void install_filter(void);
+int print_filter(void);
 bool refuse_harness_calls(void);
 void keep_needed_capabilities(void);
 void mount_ram_disks(const char *bytes, const char *inodes);

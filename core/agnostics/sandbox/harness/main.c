@@ -2,9 +2,11 @@
  *
  * harness [--fd N | --listen PATH] [--uid N] [--work DIR] [--tmp DIR] [--mount BYTES INODES] [--cgroup DIR]
  *         [--cpu-cgroup DIR] [--hold-library FILE]
- * harness --join FILE... [--overlay FOLDER...] [--users MAP] -- COMMAND...
+ * harness --join FILE... [--overlay FOLDER...] [--users MAP | --users-if-allowed MAP] -- COMMAND...
  *         join cgroups (by their cgroup.procs), overlay folders (overlay.c), enter a user namespace
  *         (user_namespace.c), then execute the command
+ * harness --filter
+ *         print the system call filter as a container engine takes it (seccomp.c)
  */
 #include "harness.h"
 
@@ -34,8 +36,8 @@ static int join_and_exec(char **arguments) {
         close(fd);
     }
     if (*arguments && !strcmp(*arguments, "--overlay")) arguments = overlay_folders(arguments + 1);
-    if (*arguments && arguments[1] && !strcmp(*arguments, "--users")) {
-        enter_user_namespace(arguments[1]);
+    if (*arguments && arguments[1] && !strncmp(*arguments, "--users", 7)) {
+        if (!strcmp(*arguments, "--users") || can_enter_user_namespace(arguments[1])) enter_user_namespace(arguments[1]);
         arguments += 2;
     }
     if (!*arguments || !arguments[1]) exit(2);
@@ -203,6 +205,7 @@ static bool serve_job(struct result *result) {
 int main(int count, char **arguments) {
     struct result result = {0};
     if (count > 1 && !strcmp(arguments[1], "--join")) return join_and_exec(arguments + 2);
+    if (count > 1 && !strcmp(arguments[1], "--filter")) return print_filter();
     reset_process_state();
     read_settings(count, arguments);
     close_inherited_fds();

@@ -18,8 +18,10 @@
 
 #ifdef __x86_64__
 #define NATIVE_ARCH AUDIT_ARCH_X86_64
+#define CONTAINER_ARCHS "\"SCMP_ARCH_X86_64\", \"SCMP_ARCH_X86\", \"SCMP_ARCH_X32\""
 #else
 #define NATIVE_ARCH AUDIT_ARCH_AARCH64
+#define CONTAINER_ARCHS "\"SCMP_ARCH_AARCH64\", \"SCMP_ARCH_ARM\""
 #endif
 
 enum {
@@ -33,66 +35,76 @@ enum {
 #define REFUSE(error) RETURN(SECCOMP_RET_ERRNO | (error))
 #define IF_EQUAL(value, skip_else) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, skip_else)
 
+struct call {
+    const char *name;
+    int number;
+};
+#define CALL(name) {#name, SYS_##name}
+
 /* What runtimes and compilers need of the kernel. Not among them, though container engines allow it: aio and io_uring,
  * System V and POSIX queues and shared memory, which outlive their makers; sendmsg, since descriptors that travel in a
  * cycle of sockets outlive every process, with the memory behind them; other processes' memory; landlock and seccomp. */
-static const int allowed[] = {
+static const struct call allowed[] = {
     /* files */
-    SYS_read, SYS_write, SYS_pread64, SYS_pwrite64, SYS_readv, SYS_writev, SYS_preadv, SYS_pwritev, SYS_preadv2,
-    SYS_pwritev2, SYS_openat, 437 /* openat2 */, SYS_close, 436 /* close_range */, SYS_lseek, SYS_dup, SYS_dup3, SYS_fcntl,
-    SYS_ioctl, SYS_flock, SYS_ftruncate, SYS_truncate, SYS_fallocate, SYS_fadvise64, SYS_readahead, SYS_fsync,
-    SYS_fdatasync, SYS_sync_file_range, SYS_sendfile, SYS_copy_file_range, SYS_splice, SYS_tee, SYS_vmsplice, SYS_pipe2,
-    SYS_fstat, SYS_newfstatat, SYS_statx, SYS_statfs, SYS_fstatfs, SYS_faccessat, 439 /* faccessat2 */, SYS_getcwd,
-    SYS_chdir, SYS_fchdir, SYS_getdents64, SYS_mkdirat, SYS_mknodat, SYS_linkat, SYS_symlinkat, SYS_readlinkat,
-    SYS_unlinkat, SYS_renameat, SYS_renameat2, SYS_fchmod, SYS_fchmodat, 452 /* fchmodat2 */, SYS_fchown, SYS_fchownat,
-    SYS_umask, SYS_utimensat, SYS_getxattr, SYS_lgetxattr, SYS_fgetxattr, SYS_listxattr, SYS_llistxattr,
-    SYS_flistxattr,
+    CALL(read), CALL(write), CALL(pread64), CALL(pwrite64), CALL(readv), CALL(writev), CALL(preadv), CALL(pwritev),
+    CALL(preadv2), CALL(pwritev2), CALL(openat), {"openat2", 437}, CALL(close), {"close_range", 436}, CALL(lseek),
+    CALL(dup), CALL(dup3), CALL(fcntl), CALL(ioctl), CALL(flock), CALL(ftruncate), CALL(truncate), CALL(fallocate),
+    CALL(fadvise64), CALL(readahead), CALL(fsync), CALL(fdatasync), CALL(sync_file_range), CALL(sendfile),
+    CALL(copy_file_range), CALL(splice), CALL(tee), CALL(vmsplice), CALL(pipe2), CALL(fstat), CALL(newfstatat),
+    CALL(statx), CALL(statfs), CALL(fstatfs), CALL(faccessat), {"faccessat2", 439}, CALL(getcwd), CALL(chdir),
+    CALL(fchdir), CALL(getdents64), CALL(mkdirat), CALL(mknodat), CALL(linkat), CALL(symlinkat), CALL(readlinkat),
+    CALL(unlinkat), CALL(renameat), CALL(renameat2), CALL(fchmod), CALL(fchmodat), {"fchmodat2", 452}, CALL(fchown),
+    CALL(fchownat), CALL(umask), CALL(utimensat), CALL(getxattr), CALL(lgetxattr), CALL(fgetxattr), CALL(listxattr),
+    CALL(llistxattr), CALL(flistxattr),
     /* events */
-    SYS_ppoll, SYS_pselect6, SYS_epoll_create1, SYS_epoll_ctl, SYS_epoll_pwait, 441 /* epoll_pwait2 */, SYS_eventfd2,
-    SYS_signalfd4, SYS_timerfd_create, SYS_timerfd_settime, SYS_timerfd_gettime, SYS_inotify_init1,
-    SYS_inotify_add_watch, SYS_inotify_rm_watch,
+    CALL(ppoll), CALL(pselect6), CALL(epoll_create1), CALL(epoll_ctl), CALL(epoll_pwait), {"epoll_pwait2", 441},
+    CALL(eventfd2), CALL(signalfd4), CALL(timerfd_create), CALL(timerfd_settime), CALL(timerfd_gettime),
+    CALL(inotify_init1), CALL(inotify_add_watch), CALL(inotify_rm_watch),
     /* sockets of the program itself; socket and socketpair are below */
-    SYS_bind, SYS_listen, SYS_accept, SYS_accept4, SYS_connect, SYS_getsockname, SYS_getpeername, SYS_setsockopt,
-    SYS_getsockopt, SYS_sendto, SYS_recvfrom, SYS_recvmsg, SYS_recvmmsg, SYS_shutdown,
+    CALL(bind), CALL(listen), CALL(accept), CALL(accept4), CALL(connect), CALL(getsockname), CALL(getpeername),
+    CALL(setsockopt), CALL(getsockopt), CALL(sendto), CALL(recvfrom), CALL(recvmsg), CALL(recvmmsg), CALL(shutdown),
     /* memory */
-    SYS_brk, SYS_mmap, SYS_munmap, SYS_mremap, SYS_mprotect, SYS_madvise, SYS_msync, SYS_mincore, SYS_mlock, SYS_mlock2,
-    SYS_mlockall, SYS_munlock, SYS_munlockall, SYS_memfd_create, SYS_membarrier, SYS_pkey_alloc, SYS_pkey_free,
-    SYS_pkey_mprotect, 453 /* map_shadow_stack */, 462 /* mseal */,
+    CALL(brk), CALL(mmap), CALL(munmap), CALL(mremap), CALL(mprotect), CALL(madvise), CALL(msync), CALL(mincore),
+    CALL(mlock), CALL(mlock2), CALL(mlockall), CALL(munlock), CALL(munlockall), CALL(memfd_create),
+    CALL(membarrier), CALL(pkey_alloc), CALL(pkey_free), CALL(pkey_mprotect), {"map_shadow_stack", 453}, {"mseal", 462},
     /* processes and threads; clone is below */
-    SYS_execve, SYS_execveat, SYS_exit, SYS_exit_group, SYS_wait4, SYS_waitid, SYS_kill, SYS_tkill, SYS_tgkill,
-    434 /* pidfd_open */, 424 /* pidfd_send_signal */, SYS_getpid, SYS_getppid, SYS_gettid, SYS_getpgid, SYS_setpgid,
-    SYS_getsid, SYS_setsid, SYS_set_tid_address, SYS_set_robust_list, SYS_get_robust_list, SYS_futex,
-    449 /* futex_waitv */, 454 /* futex_wake */, 455 /* futex_wait */, 456 /* futex_requeue */, SYS_rseq, SYS_prctl,
-    SYS_restart_syscall, SYS_getrusage, SYS_times, SYS_getrlimit, SYS_setrlimit, SYS_getpriority, SYS_ioprio_get,
-    SYS_getcpu, SYS_sched_yield, SYS_sched_getaffinity, SYS_sched_getparam, SYS_sched_getscheduler, SYS_sched_getattr,
-    SYS_sched_get_priority_max, SYS_sched_get_priority_min, SYS_sched_rr_get_interval,
+    CALL(execve), CALL(execveat), CALL(exit), CALL(exit_group), CALL(wait4), CALL(waitid), CALL(kill), CALL(tkill),
+    CALL(tgkill), {"pidfd_open", 434}, {"pidfd_send_signal", 424}, CALL(getpid), CALL(getppid), CALL(gettid),
+    CALL(getpgid), CALL(setpgid), CALL(getsid), CALL(setsid), CALL(set_tid_address), CALL(set_robust_list),
+    CALL(get_robust_list), CALL(futex), {"futex_waitv", 449}, {"futex_wake", 454}, {"futex_wait", 455},
+    {"futex_requeue", 456}, CALL(rseq), CALL(prctl), CALL(restart_syscall), CALL(getrusage), CALL(times),
+    CALL(getrlimit), CALL(setrlimit), CALL(getpriority), CALL(ioprio_get), CALL(getcpu), CALL(sched_yield),
+    CALL(sched_getaffinity), CALL(sched_getparam), CALL(sched_getscheduler), CALL(sched_getattr),
+    CALL(sched_get_priority_max), CALL(sched_get_priority_min), CALL(sched_rr_get_interval),
     /* users, as far as no new privileges allow */
-    SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid, SYS_getresuid, SYS_getresgid, SYS_getgroups, SYS_setuid,
-    SYS_setgid, SYS_setreuid, SYS_setregid, SYS_setresuid, SYS_setresgid, SYS_setgroups, SYS_setfsuid, SYS_setfsgid,
-    SYS_capget, SYS_capset,
+    CALL(getuid), CALL(geteuid), CALL(getgid), CALL(getegid), CALL(getresuid), CALL(getresgid), CALL(getgroups),
+    CALL(setuid), CALL(setgid), CALL(setreuid), CALL(setregid), CALL(setresuid), CALL(setresgid), CALL(setgroups),
+    CALL(setfsuid), CALL(setfsgid), CALL(capget), CALL(capset),
     /* signals */
-    SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigpending, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo,
-    SYS_rt_sigreturn, SYS_rt_sigsuspend, SYS_rt_sigtimedwait, SYS_sigaltstack,
+    CALL(rt_sigaction), CALL(rt_sigprocmask), CALL(rt_sigpending), CALL(rt_sigqueueinfo), CALL(rt_tgsigqueueinfo),
+    CALL(rt_sigreturn), CALL(rt_sigsuspend), CALL(rt_sigtimedwait), CALL(sigaltstack),
     /* time */
-    SYS_gettimeofday, SYS_clock_gettime, SYS_clock_getres, SYS_clock_nanosleep, SYS_nanosleep, SYS_getitimer,
-    SYS_setitimer, SYS_timer_create, SYS_timer_settime, SYS_timer_gettime, SYS_timer_getoverrun, SYS_timer_delete,
+    CALL(gettimeofday), CALL(clock_gettime), CALL(clock_getres), CALL(clock_nanosleep), CALL(nanosleep),
+    CALL(getitimer), CALL(setitimer), CALL(timer_create), CALL(timer_settime), CALL(timer_gettime),
+    CALL(timer_getoverrun), CALL(timer_delete),
     /* the machine */
-    SYS_uname, SYS_sysinfo, SYS_getrandom,
+    CALL(uname), CALL(sysinfo), CALL(getrandom),
 #ifdef __x86_64__
-    SYS_open, SYS_creat, SYS_stat, SYS_lstat, SYS_access, SYS_pipe, SYS_dup2, SYS_select, SYS_poll, SYS_epoll_create,
-    SYS_epoll_wait, SYS_eventfd, SYS_signalfd, SYS_inotify_init, SYS_getdents, SYS_mkdir, SYS_rmdir, SYS_mknod, SYS_link,
-    SYS_symlink, SYS_readlink, SYS_unlink, SYS_rename, SYS_chmod, SYS_chown, SYS_lchown, SYS_utime, SYS_utimes,
-    SYS_futimesat, SYS_fork, SYS_vfork, SYS_getpgrp, SYS_alarm, SYS_pause, SYS_time, SYS_arch_prctl,
-    SYS_set_thread_area, SYS_get_thread_area,
+    CALL(open), CALL(creat), CALL(stat), CALL(lstat), CALL(access), CALL(pipe), CALL(dup2), CALL(select),
+    CALL(poll), CALL(epoll_create), CALL(epoll_wait), CALL(eventfd), CALL(signalfd), CALL(inotify_init),
+    CALL(getdents), CALL(mkdir), CALL(rmdir), CALL(mknod), CALL(link), CALL(symlink), CALL(readlink), CALL(unlink),
+    CALL(rename), CALL(chmod), CALL(chown), CALL(lchown), CALL(utime), CALL(utimes), CALL(futimesat), CALL(fork),
+    CALL(vfork), CALL(getpgrp), CALL(alarm), CALL(pause), CALL(time), CALL(arch_prctl), CALL(set_thread_area),
+    CALL(get_thread_area),
 #endif
 };
 
 /* Descriptors that travel in messages: in a cycle they outlive every process, with the memory behind them. The harness
  * itself needs them for the fork server. */
-static const int messages[] = {SYS_sendmsg, SYS_sendmmsg};
+static const struct call messages[] = {CALL(sendmsg), CALL(sendmmsg)};
 
 /* The harness's, to protect files of its own user (mounts.c). */
-static const int mounts[] = {SYS_mount, SYS_umount2};
+static const struct call mounts[] = {CALL(mount), CALL(umount2)};
 
 /* Calls that do nothing here but keep the machine's disks busy. */
 static const int ignored[] = {SYS_sync, SYS_syncfs};
@@ -103,8 +115,8 @@ static const int attributes[] = {SYS_setxattr,    SYS_lsetxattr,    SYS_fsetxatt
                                  SYS_removexattr, SYS_lremovexattr, SYS_fremovexattr};
 
 /* Calls that a process of the same user could direct at the harness; their first argument is a process id. */
-static const int targeted[] = {SYS_prlimit64, SYS_sched_setaffinity, SYS_sched_setparam, SYS_sched_setscheduler,
-                               SYS_sched_setattr};
+static const struct call targeted[] = {CALL(prlimit64), CALL(sched_setaffinity), CALL(sched_setparam),
+                                       CALL(sched_setscheduler), CALL(sched_setattr)};
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -172,15 +184,15 @@ static void compose(void) {
     add((struct sock_filter)REFUSE(ENOSYS));
 #endif
     if (answers_memory_requests()) ask_harness(SYS_memfd_create);
-    for (size_t i = 0; i < COUNT(allowed); i++) allow(allowed[i]);
-    for (size_t i = 0; settings.hold_library && i < COUNT(messages); i++) allow(messages[i]);
-    for (size_t i = 0; has_own_mounts() && i < COUNT(mounts); i++) allow(mounts[i]);
+    for (size_t i = 0; i < COUNT(allowed); i++) allow(allowed[i].number);
+    for (size_t i = 0; settings.hold_library && i < COUNT(messages); i++) allow(messages[i].number);
+    for (size_t i = 0; has_own_mounts() && i < COUNT(mounts); i++) allow(mounts[i].number);
     for (size_t i = 0; i < COUNT(ignored); i++) refuse(ignored[i], 0);
     for (size_t i = 0; i < COUNT(attributes); i++) refuse(attributes[i], EOPNOTSUPP);
     refuse_new_namespaces();
     refuse_unless_argument(SYS_socket, AF_UNIX, EAFNOSUPPORT);
     refuse_unless_argument(SYS_socketpair, AF_UNIX, EAFNOSUPPORT);
-    for (size_t i = 0; i < COUNT(targeted); i++) refuse_if_targeting_harness(targeted[i]);
+    for (size_t i = 0; i < COUNT(targeted); i++) refuse_if_targeting_harness(targeted[i].number);
     refuse_priority_of_others();
     add((struct sock_filter)REFUSE(ENOSYS)); /* clone3 too, whose flags are behind a pointer: libc falls back to clone */
 }
@@ -213,4 +225,31 @@ void install_filter(void) {
     if (install(&filter)) return;
     perror("harness: cannot install the system call filter");
     exit(3);
+}
+
+static void print_names(const struct call *calls, size_t count) {
+    for (size_t i = 0; i < count; i++) printf(", \"%s\"", calls[i].name);
+}
+
+static void print_rule(const char *name, unsigned long value, const char *masked, const char *comparison) {
+    printf(",\n{\"names\": [\"%s\"], \"action\": \"SCMP_ACT_ALLOW\", ", name);
+    printf("\"args\": [{\"index\": 0, \"value\": %lu, %s\"op\": \"SCMP_CMP_%s\"}]}", value, masked, comparison);
+}
+
+/* Print the allow-list of a container with the harness in it, in the format of OCI runtimes and container engines: what
+ * programs may call, and what the harness calls itself before it installs its own filter, which refuses the processor's
+ * other architectures: a container's filter would kill for them. Returns 0. */
+int print_filter(void) {
+    printf("{\"defaultAction\": \"SCMP_ACT_ERRNO\", \"architectures\": [" CONTAINER_ARCHS "], \"syscalls\": [\n");
+    printf("{\"action\": \"SCMP_ACT_ALLOW\", \"names\": [\"seccomp\", \"setpriority\"");
+    print_names(allowed, COUNT(allowed));
+    print_names(messages, COUNT(messages));
+    print_names(targeted, COUNT(targeted));
+    printf("]}");
+    print_rule("unshare", CLONE_NEWUSER, "", "EQ");
+    print_rule("clone", ANY_NAMESPACE, "\"valueTwo\": 0, ", "MASKED_EQ");
+    print_rule("socket", AF_UNIX, "", "EQ");
+    print_rule("socketpair", AF_UNIX, "", "EQ");
+    printf(",\n{\"names\": [\"clone3\"], \"action\": \"SCMP_ACT_ERRNO\", \"errnoRet\": %d}]}\n", ENOSYS);
+    return 0;
 }

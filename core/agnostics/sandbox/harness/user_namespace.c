@@ -1,4 +1,4 @@
-/* A user namespace for a slot that root starts: root in it is an ordinary user of the machine. */
+/* A user namespace for a slot that root starts, or root in a container: root in it is an ordinary user of the machine. */
 #include "harness.h"
 
 #include <errno.h>
@@ -41,4 +41,17 @@ void enter_user_namespace(const char *map) {
     }
     close(ends[0]), close(ends[1]);
     if (status || setgroups(0, NULL) || setresgid(0, 0, 0) || setresuid(0, 0, 0)) die("harness: no user namespace");
+}
+
+/* Whether `enter_user_namespace` works here, seen in a child: some engines, kernels and runtimes refuse it. */
+bool can_enter_user_namespace(const char *map) {
+    int status = 1;
+    pid_t trial = fork();
+    if (trial == 0) {
+        enter_user_namespace(map);
+        _exit(0);
+    }
+    while (trial > 0 && waitpid(trial, &status, 0) < 0 && errno == EINTR) {
+    }
+    return trial > 0 && status == 0;
 }
