@@ -60,6 +60,18 @@ def test_the_counts_of_the_slot_are_not_shown_in_bubblewrap_mode(
     assert single.verify(writing["lua"], program, task).accepted
 
 
+def test_of_the_machines_files_programs_see_those_of_toolchains_alone(
+    single: Verifier, mode: str, writing: dict[str, Language]
+) -> None:
+    if mode == "docker":
+        pytest.skip("images have files of their own")
+    hidden = ["/root", "/home", "/var", "/etc/passwd", "/usr/src", "/usr/sbin", "/usr/local/etc", "/usr/local/share"]
+    program = "for path in io.read():gmatch('%S+') do if io.open(path) then print(path) end end"
+    shown = "/usr/bin /usr/lib"
+    task = Task(id="files", tests=(Test(input=" ".join([*hidden, shown]), output=shown),))
+    assert single.verify(writing["lua"], program, task).accepted
+
+
 @pytest.mark.programs("environment")
 def test_the_environment_tells_nothing_of_the_machine(attack: Attack, program: str) -> None:
     names = set(attack(program).tests[0].stdout.split())

@@ -43,6 +43,18 @@ def test_process_mode_works_when_asked_for_and_warns(
         assert verifier.verify(languages["lua"], "os.execute('sleep 60 &') print(42)", TASK).accepted
 
 
+@pytest.mark.parametrize("parent", [Path("/opt"), Path("/usr/local")])
+def test_a_toolchain_in_a_folder_of_its_own_is_found_in_bubblewrap_mode(parent: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root installs there")
+    with tempfile.TemporaryDirectory(prefix="agnostics-", dir=parent) as folder:
+        Path(folder).chmod(0o755)
+        tool = Path(shutil.copy("/bin/cat", folder))
+        language = Language.model_validate({"name": "own", "filename": "program", "execute": f"{tool} program", "prompt": "-"})
+        with Verifier("bubblewrap", 1) as verifier:
+            assert verifier.verify(language, "42", TASK).accepted
+
+
 class OwnBackend(SandboxBackend):
     """The backend of a plugin, with plain processes as slots."""
 

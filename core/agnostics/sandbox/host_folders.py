@@ -12,8 +12,13 @@ from agnostics.sandbox.harness_binary import can_start
 from agnostics.sandbox.toolchain import TOOLCHAIN_PATH
 from agnostics.types.language import Language
 
-SYSTEM_FOLDERS = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
-OPTIONAL = Path("/opt")
+SYSTEM_FOLDERS = (
+    *("/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libx32", "/usr/libexec", "/usr/include", "/usr/share"),
+    *("/usr/local/bin", "/usr/local/lib", "/usr/local/include"),
+    *("/bin", "/lib", "/lib32", "/lib64", "/libx32"),
+)
+"""Programs, libraries and headers; not, for one, sources and settings in /usr/src and /usr/local/etc."""
+OPTIONAL = (Path("/opt"), Path("/usr/local"))
 """A toolchain that is installed here gets its own folder of it."""
 ETC_ENTRIES = (
     "ld.so.cache",
@@ -61,22 +66,26 @@ class HostFolders:
 def bubblewrap_binds(folders: Sequence[Path]) -> list[str]:
     """The arguments that show `folders` to programs, read-only, and the parts of /etc that toolchains need."""
     arguments: list[str] = []
+    for parent in sorted({Path("/etc"), *(path.parent for path in folders)} - {Path("/")}):
+        arguments += ["--perms", "0755", "--dir", str(parent)]  # bwrap's own mode keeps the slot's user out
     for path in folders:
         if path.is_symlink():
             arguments += ["--symlink", str(path.readlink()), str(path)]
         elif path.is_dir():
             arguments += ["--ro-bind", str(path), str(path)]
-    arguments += ["--perms", "0755", "--dir", "/etc"]
     for name in ETC_ENTRIES:
         arguments += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
     return arguments
 
 
 def _optional_folders(language: Language) -> list[Path]:
-    """/opt/NAME for each tool that is a file below it, or a link to one."""
+    """/opt/NAME or /usr/local/NAME for each tool that is a file below it, or a link to one."""
     tools = [shutil.which(name, path=TOOLCHAIN_PATH) for name in language.tools()]
     files = [Path(tool).resolve() for tool in tools if tool]
-    return sorted({OPTIONAL / file.parts[2] for file in files if OPTIONAL in file.parents})
+    found = {
+        parent / file.relative_to(parent).parts[0] for file in files for parent in OPTIONAL if parent in file.parents
+    }
+    return sorted(found - set(map(Path, SYSTEM_FOLDERS)))
 
 
 def _mount_points() -> list[Path]:
