@@ -50,7 +50,9 @@ def test_a_toolchain_in_a_folder_of_its_own_is_found_in_bubblewrap_mode(parent: 
     with tempfile.TemporaryDirectory(prefix="agnostics-", dir=parent) as folder:
         Path(folder).chmod(0o755)
         tool = Path(shutil.copy("/bin/cat", folder))
-        language = Language.model_validate({"name": "own", "filename": "program", "execute": f"{tool} program", "prompt": "-"})
+        language = Language.model_validate(
+            {"name": "own", "filename": "program", "execute": f"{tool} program", "prompt": "-"}
+        )
         with Verifier("bubblewrap", 1) as verifier:
             assert verifier.verify(language, "42", TASK).accepted
 
