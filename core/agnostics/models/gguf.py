@@ -74,8 +74,8 @@ def gguf_shape(file: Path) -> ModelShape:
     """The shape of the model in `file`, from its header; see `convert` for what it raises."""
     from transformers import AutoConfig
 
-    _checked_reader(file)
-    with tempfile.TemporaryDirectory(prefix="agn-gguf-") as folder, _readable(file):
+    reader = _checked_reader(file)
+    with tempfile.TemporaryDirectory(prefix="agn-gguf-") as folder, _readable(file), _read_once(reader):
         AutoConfig.from_pretrained(file.parent, gguf_file=file.name).save_pretrained(folder)
         return shape_of(Path(folder))
 
@@ -100,13 +100,28 @@ def _checked_reader(file: Path) -> GGUFReader:
 
 def _read(file: Path) -> GGUFReader:
     try:
-        from gguf import GGUFReader
+        from agnostics.models.gguf_reader import PlainReader
     except ModuleNotFoundError as error:
         raise MissingRequirement("gguf is not installed; run: pip install 'agnostics[train]'") from error
     try:
-        return GGUFReader(file)
+        return PlainReader(file)
     except (ValueError, IndexError, KeyError, OSError) as error:
         raise UsageError(f"{file}: not a readable GGUF file: {first_line(error)}") from error
+
+
+@contextmanager
+def _read_once(reader: GGUFReader) -> Iterator[None]:
+    """Give transformers `reader` wherever it would read the file again: for a configuration, a tokenizer and weights
+    three times, seconds each with a large vocabulary."""
+    import gguf
+
+    package: Any = gguf
+    original = package.GGUFReader
+    package.GGUFReader = lambda *_args, **_kwargs: reader
+    try:
+        yield
+    finally:
+        package.GGUFReader = original
 
 
 @contextmanager
@@ -126,7 +141,7 @@ def _convert(file: Path, reader: GGUFReader, folder: Path) -> None:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
-    with _readable(file), _loading_bar():
+    with _readable(file), _read_once(reader), _loading_bar():
         tokenizer = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
         model: Any = AutoModelForCausalLM.from_pretrained(
             file.parent,
