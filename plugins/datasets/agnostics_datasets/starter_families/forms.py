@@ -6,7 +6,7 @@ from random import Random
 from string import ascii_lowercase
 
 from agnostics_datasets.starter.family import Form
-from agnostics_datasets.starter.forms import LETTERS, Drawn
+from agnostics_datasets.starter.forms import LETTERS, LIST, Drawn
 
 NAMES = ("ann", "bob", "cleo", "dan", "eve", "finn", "gus", "hana", "ivo", "jane", "kim", "leo")
 
@@ -163,6 +163,7 @@ COUNTS = Form(
     ),
     _counts,
 )
+REPEATING = Form(LIST.openings, _counts)
 STREAM = Form(
     (
         "The input holds one integer per line, until it ends.",

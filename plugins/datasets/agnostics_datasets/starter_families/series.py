@@ -6,7 +6,7 @@ from itertools import accumulate, combinations, pairwise
 
 from agnostics_datasets.starter.family import TaskFamily
 from agnostics_datasets.starter.forms import LIST
-from agnostics_datasets.starter_families.forms import COUNTS, RISING, SEVERAL, STREAM
+from agnostics_datasets.starter_families.forms import COUNTS, REPEATING, RISING, SEVERAL, STREAM
 
 _FROM_2 = range(2, 18)
 SEPARATORS = (",", ";", ":", "/", "|", "&", "-", "+", "=", "_", "#", "~", ".", "!", "?", "^")
@@ -77,7 +77,7 @@ FAMILIES = (
     ),
     TaskFamily(
         "distinct_count",
-        LIST,
+        REPEATING,
         (
             "Print how many different integers there are, plus {k}.",
             "Count each value only once; print {k} more than the count.",
