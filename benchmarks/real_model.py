@@ -28,6 +28,9 @@ Its reward is `tests_passed`. With `accepted` 70 of 84 groups of the untrained m
 of 64. With `steps`, 84 of 204, it learnt sooner not to fail with an error than to solve tasks, by programs that read
 nothing.
 """
+PARTIAL_REWARDS = {"ocaml": "compiling", "fortran": "compiling", "r": "running", "julia": "running"}
+"""The rewards, in benchmarks/partial_rewards.py, of the languages in which the untrained model solves so few tasks that
+most groups have no signal: there prompts are picked by their pass rate, too."""
 FINE_TUNING = ("train.lora_rank=16", "train.dtype=bfloat16", "train.learning_rate=1e-4")
 EVALUATION = (
     *("tasks=104", "samples=2", "temperature=0.8", "max_completion_tokens=160", "dtype=bfloat16"),
@@ -107,12 +110,20 @@ class Bench:
         if unfinished:
             words = ["--resume", str(unfinished[-1].parent)]
         else:
-            reward = [f"reward={HERE / 'random_reward.py'}:random_reward"] if row.training == "random" else []
-            own = [self._chat(row), f"seed={row.seed}", f"output={folder / 'runs'}", *reward]
+            own = [self._chat(row), f"seed={row.seed}", f"output={folder / 'runs'}", *self._signal(row)]
             named = ["--language", row.language, "--dataset", self._dataset(row), "--model", self._model]
             words = [str(TRAINING), *named, *_set([*own, *self._trial(evaluation=False)])]
         summary = self._agn("run", *words)
         return {**summary, "gain": self._agn("results", "show", summary["run"])["gain"]}
+
+    def _signal(self, row: ModelRow) -> list[str]:
+        """The settings that decide which groups have a signal, where they differ from `TRAINING`."""
+        if row.training == "random":
+            return [f"reward={HERE / 'random_reward.py'}:random_reward"]
+        if name := PARTIAL_REWARDS.get(row.language):
+            reward = f"reward={HERE / 'partial_rewards.py'}:{name}"
+            return [reward, "rollout.online_difficulty_filtering=true"]
+        return []
 
     def _evaluated(self, row: ModelRow) -> dict[str, Any]:
         """The report of `agn eval` on the same held-out tasks: of the untrained model, then of the trained one."""
