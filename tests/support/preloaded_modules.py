@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 from contextlib import suppress
 from importlib import import_module
 
 from agnostics.inference import vllm
+from agnostics.util.imports import without_garbage_collection
 
 vllm.configure()
 MODULES = [
@@ -16,12 +16,11 @@ MODULES = [
     *("agnostics.inference.transformers", "agnostics_benchmarks", "alembic.command", "preloaded"),
     *("vllm.entrypoints.llm", "vllm.v1.worker.cpu_worker", "vllm.model_executor.models.qwen3"),
 ]
-for module in MODULES:
-    with suppress(ImportError):
-        import_module(module)
+with without_garbage_collection():  # a fork neither searches nor copies what is here
+    for module in MODULES:
+        with suppress(ImportError):
+            import_module(module)
 
-with suppress(ImportError):
-    # It compiles a small program for each set of instructions to learn which work.
-    import_module("torch._inductor.cpu_vec_isa").pick_vec_isa()
-gc.collect()
-gc.freeze()  # so that a fork neither searches nor copies what is here
+    with suppress(ImportError):
+        # It compiles a small program for each set of instructions to learn which work.
+        import_module("torch._inductor.cpu_vec_isa").pick_vec_isa()

@@ -13,6 +13,7 @@ from agnostics.cli.libraries import configure_libraries, training_packages
 from agnostics.cli.output import json_option, reserve_stdout
 from agnostics.cli.progress import EvaluationProgress, progress_bar
 from agnostics.types.errors import MissingRequirement, UsageError
+from agnostics.util.imports import without_garbage_collection
 
 if TYPE_CHECKING:
     from agnostics.evaluate.report import EvaluationReport
@@ -161,7 +162,8 @@ def _evaluated(store: Store, settings: EvaluationSettings, ks: tuple[int, ...], 
 
     key = os.environ.get(settings.key_from)
     with training_packages():
-        from agnostics.evaluate.run import evaluate
+        with without_garbage_collection():
+            from agnostics.evaluate.run import evaluate
 
         with reserve_stdout(), progress_bar() as bar:
             run = evaluate(settings, load_plugins(), store, EvaluationProgress(bar), key, run)

