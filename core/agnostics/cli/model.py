@@ -13,6 +13,7 @@ from agnostics.cli.libraries import configure_libraries, training_packages
 from agnostics.cli.output import console, json_option, print_json, print_table, reserve_stdout
 from agnostics.cli.results.reading import reading, store_option
 from agnostics.types.errors import UsageError
+from agnostics.util.imports import without_garbage_collection
 
 if TYPE_CHECKING:
     from agnostics.models.cache import CachedModel
@@ -212,7 +213,8 @@ def starter_model(language: str, seed: int, sandbox: str) -> Path:
     resolved, (dataset, _) = plugins.language(language), plugins.dataset("starter")
     configure_libraries()
     with training_packages():
-        from agnostics.models.starter.bootstrap import bootstrap
+        with without_garbage_collection():
+            from agnostics.models.starter.bootstrap import bootstrap
 
         backends = plugins.sandboxes()
         return bootstrap(resolved, dataset, seed=seed, sandbox=sandbox, backends=backends, progress=console.print)

@@ -28,6 +28,7 @@ from agnostics.inference.vllm import configure
 from agnostics.inference.weight_transfer.checkpoint_names import CheckpointNames
 from agnostics.types.errors import AgnosticsError
 from agnostics.util.child_process import ChildProcess
+from agnostics.util.imports import without_garbage_collection
 
 if TYPE_CHECKING:
     import torch
@@ -110,7 +111,8 @@ class RemoteEngine:
             return
         if self._sender is None:
             configure()
-            from agnostics.inference.weight_transfer.sender import WeightSender
+            with without_garbage_collection():
+                from agnostics.inference.weight_transfer.sender import WeightSender
 
             self._sender = WeightSender(self.transfer, self._workers, self._call_worker)
         self._sender.send(list(self._checkpoint_names.convert(weights)))
