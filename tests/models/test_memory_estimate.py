@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import re
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -49,6 +49,15 @@ def test_an_example_needs_the_memory_that_it_says(path: Path, tmp_path: Path) ->
         stage = config.train.zero_stage
         needed = estimate_memory(shape, config, longest, reference=False, stage=stage, devices=count).total
         assert int(gib) == round(needed / 2**30)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def frozen() -> Iterator[None]:
+    """The objects of the libraries, among which `_held` need not look for what a test has made."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 def _held() -> int:
