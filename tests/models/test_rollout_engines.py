@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -35,6 +35,13 @@ STOP = (1,)
 
 def _open(name: Name, folder: Path, stop_ids: tuple[int, ...] = STOP, *, detokenize: bool = False) -> Engine:
     return open_engine(name, EngineSettings(folder, stop_ids, max_length=256, max_num_seqs=8, detokenize=detokenize))
+
+
+@pytest.fixture(scope="module", params=["vllm", "transformers"])
+def engine(request: pytest.FixtureRequest, tiny_model: Callable[..., Path]) -> Iterator[Engine]:
+    """An engine that tests share if they leave its weights as they are."""
+    with _open(request.param, tiny_model(tied=False)) as made:
+        yield made
 
 
 def _completions(
@@ -150,17 +157,13 @@ def test_vllm_in_processes_of_its_own_takes_new_weights_in_flight_and_its_end_is
                 done.result(timeout=60)
 
 
-@pytest.mark.parametrize("name", ["vllm", "transformers"])
-def test_a_seed_gives_the_same_tokens_whatever_is_sampled_beside_it(
-    name: Name, tiny_model: Callable[..., Path]
-) -> None:
-    with _open(name, tiny_model(tied=False)) as engine:
-        together = _completions(engine, REQUESTS)
-        assert [_completions(engine, [request])[0].token_ids for request in REQUESTS[:3]] == [
-            completion.token_ids for completion in together[:3]
-        ]
-        other = _completions(engine, [CompletionRequest(REQUESTS[0].prompt_ids, seed=99)])[0]
-        assert other.token_ids != together[0].token_ids
+def test_a_seed_gives_the_same_tokens_whatever_is_sampled_beside_it(engine: Engine) -> None:
+    together = _completions(engine, REQUESTS)
+    assert [_completions(engine, [request])[0].token_ids for request in REQUESTS[:3]] == [
+        completion.token_ids for completion in together[:3]
+    ]
+    other = _completions(engine, [CompletionRequest(REQUESTS[0].prompt_ids, seed=99)])[0]
+    assert other.token_ids != together[0].token_ids
 
 
 @pytest.mark.parametrize("name", ["vllm", "transformers"])
@@ -194,13 +197,11 @@ def test_a_completion_ends_with_its_stop_token_or_text_or_is_truncated(
         assert prompt_format.continued("", last) == prompt_format.continued("", text)
 
 
-@pytest.mark.parametrize("name", ["vllm", "transformers"])
-def test_an_engine_left_in_the_middle_completes_the_next_batch(name: Name, tiny_model: Callable[..., Path]) -> None:
-    with _open(name, tiny_model(tied=False)) as engine:
-        expected = _completions(engine, REQUESTS)
-        stream = generate(engine, REQUESTS, PARAMS)
-        next(stream)
-        stream.close()
-        assert [completion.token_ids for completion in _completions(engine, REQUESTS)] == [
-            completion.token_ids for completion in expected
-        ]
+def test_an_engine_left_in_the_middle_completes_the_next_batch(engine: Engine) -> None:
+    expected = _completions(engine, REQUESTS)
+    stream = generate(engine, REQUESTS, PARAMS)
+    next(stream)
+    stream.close()
+    assert [completion.token_ids for completion in _completions(engine, REQUESTS)] == [
+        completion.token_ids for completion in expected
+    ]
