@@ -31,7 +31,7 @@ def initialise(module: nn.Module, settings: TrainConfig) -> Any:
 def _import() -> Any:
     choose_accelerator()
     try:
-        with without_garbage_collection():
+        with without_garbage_collection(freeze=False):
             import deepspeed
     except ImportError as error:
         raise MissingRequirement(

@@ -111,7 +111,7 @@ class RemoteEngine:
             return
         if self._sender is None:
             configure()
-            with without_garbage_collection():
+            with without_garbage_collection(freeze=False):
                 from agnostics.inference.weight_transfer.sender import WeightSender
 
             self._sender = WeightSender(self.transfer, self._workers, self._call_worker)
