@@ -37,8 +37,12 @@ def noting_threads(logprobs, log_ratios, advantages):
 def agn_algorithms():
     return [Algorithm(name="noting", source="this test", objective=noting_threads)]
 """
-FRESH = (sys.executable, "-c", "from agnostics.cli import main; main()")
-"""An interpreter that reads the environment: the threads of `preloaded` are counted already."""
+ON_TWO_THREADS = (
+    sys.executable,
+    "-c",
+    "import torch; torch.set_num_threads(2); from agnostics.cli import main; main()",
+)
+"""As if `OMP_NUM_THREADS` were 2, which torch reads when it is imported: `preloaded` has imported it already."""
 SHARES = ("idle_generation", "idle_verification", "idle_training", "verification_overlap")
 
 
@@ -119,8 +123,8 @@ def test_learning_has_half_of_the_threads_beside_an_engine_that_samples_and_all_
 ) -> None:
     install_pack("noting", PACK)
     monkeypatch.setenv("NOTED", str(tmp_path / "noted"))
-    monkeypatch.setenv("OMP_NUM_THREADS", "2")
-    settings = [*SETTINGS, "algorithm=noting", "train.micro_batch_tokens=256"]
+    settings = [*SETTINGS, "algorithm=noting", "train.micro_batch_tokens=256", "rollout.engine=transformers"]
     # The first three steps are submitted at once and may all be sampled before the first update; the fourth cannot.
-    home.run("--model", str(starter_model), "--steps", str(STEPS), settings=settings, agn=FRESH)
+    words = ("--model", str(starter_model), "--steps", str(STEPS))
+    preloaded.run(home.command(*words, settings=settings, agn=ON_TWO_THREADS), timeout=300, check=True)
     assert set((tmp_path / "noted").read_text().split()) == {"1", "2"}
