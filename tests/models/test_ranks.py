@@ -6,19 +6,21 @@ import json
 import os
 import signal
 import socket
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import agnostics
 import preloaded
 import pytest
 
 pytestmark = pytest.mark.slow
 
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node"]
-AGN_ON_TWO = [*TORCHRUN, "2", "-m", "agnostics"]
+AGN = str(Path(agnostics.__file__).with_name("__main__.py"))
+AGN_ON_TWO = [*TORCHRUN, "2", "--start-method", "fork", "--run-path", AGN]
+"""`torchrun -m agnostics` whose ranks are forks of the launcher: none imports torch and vLLM again."""
 SMALL = [
     *(
         "rollout.prompts_per_step=2",
@@ -80,7 +82,7 @@ def test_a_run_on_two_ranks_is_that_of_one_also_when_it_is_interrupted(starter_m
     settings = [*SMALL, "rollout.dynamic_sampling_rounds=1"]
     whole = home.run(*words, settings=settings)["run"]
     command = home.command(*words, agn=AGN_ON_TWO, settings=settings)
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    process = preloaded.Popen(command, stderr=preloaded.PIPE)
     assert process.stderr is not None
     said = []
     for line in process.stderr:
