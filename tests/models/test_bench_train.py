@@ -3,14 +3,35 @@
 from __future__ import annotations
 
 import json
+import subprocess
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
 
+import preloaded
 import pytest
 from agnostics.cli import call
-from agnostics_benchmarks import train, training_workload
+from agnostics_benchmarks import train, training_workload, watched
 
 pytestmark = pytest.mark.slow
 
 
+@pytest.fixture
+def few_imports(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All trainers but the first of TRL, which must do without vLLM and DeepSpeed, begin with what they import."""
+    started = list[Sequence[str]]()
+
+    def start(command: Sequence[str], **streams: Any) -> Any:
+        *program, _ = command
+        is_first = program not in started
+        started.append(program)
+        fresh = is_first and "agnostics_benchmarks.trl_contender" in program
+        return (subprocess.Popen if fresh else preloaded.Popen)(command, **streams)
+
+    monkeypatch.setattr(watched, "subprocess", SimpleNamespace(**{**vars(subprocess), "Popen": start}))
+
+
+@pytest.mark.usefixtures("few_imports")
 def test_our_trainer_is_measured_against_that_of_trl(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -19,9 +19,9 @@ from multiprocessing import forkserver, get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Thread
-from typing import IO, Self
+from typing import IO, Any, Self
 
-PIPE, DEVNULL = subprocess.PIPE, subprocess.DEVNULL
+PIPE, DEVNULL, STDOUT = subprocess.PIPE, subprocess.DEVNULL, subprocess.STDOUT
 TimeoutExpired = subprocess.TimeoutExpired
 _context = get_context("forkserver")
 
@@ -47,8 +47,8 @@ class Popen:
         self,
         command: Sequence[str],
         *,
-        stdout: int | None = None,
-        stderr: int | None = None,
+        stdout: int | IO[Any] | None = None,
+        stderr: int | IO[Any] | None = None,
         text: bool = True,
         cwd: str | Path | None = None,
         env: Mapping[str, str] | None = None,
@@ -58,7 +58,7 @@ class Popen:
         self.args = list(command)
         _server()
         self.stdout, out = _stream(stdout)
-        self.stderr, err = _stream(stderr)
+        self.stderr, err = _stream(stdout if stderr == STDOUT else stderr)
         environment, folder = dict(os.environ if env is None else env), str(cwd or Path.cwd())
         self._process = _context.Process(target=_begin, args=(self.args[1:], folder, environment, out, err))
         self._process.start()
@@ -138,10 +138,12 @@ def run(
     return answer
 
 
-def _stream(wanted: int | None) -> tuple[IO[str] | None, Connection | None]:
+def _stream(wanted: int | IO[Any] | None) -> tuple[IO[str] | None, Connection | None]:
     """Our end of a pipe, and the end for the process; None twice where the process shares our stream."""
     if wanted is None:
         return None, None
+    if not isinstance(wanted, int):
+        return None, Connection(os.dup(wanted.fileno()), readable=False)
     if wanted == DEVNULL:
         return None, Connection(os.open(os.devnull, os.O_WRONLY), readable=False)
     ours, theirs = _context.Pipe(duplex=False)
