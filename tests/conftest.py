@@ -48,12 +48,13 @@ LONG = (
         "test_third_party_pack",
     ),
     *("test_languages_advise", "test_wheels", "test_bench", "test_verify_verdicts", "test_plugins", "test_streams"),
-    *("test_launch", "test_ranks", "test_rollout_engines", "test_gguf", "test_bench_train", "test_advise"),
-    *("test_run_overlap", "test_train_policy", "test_served_adapter", "test_memory_estimate", "test_tutorial"),
-    *("test_mixture_of_experts", "test_run_algorithms", "test_data_parallel", "test_model_families", "test_lora"),
+    *("test_gguf", "test_rollout_engines", "test_launch", "test_ranks", "test_served_adapter", "test_advise"),
+    *("test_train_policy", "test_bench_train", "test_run_overlap", "test_memory_estimate", "test_tutorial"),
+    *("test_data_parallel", "test_mixture_of_experts", "test_lora", "test_engine_loop", "test_model_families"),
+    *("test_run_algorithms", "test_eval_command", "test_sleep_mode", "test_sft_command", "test_trl_example"),
 )
-"""Files that take half a minute or more, in the order in which they begin: the one that makes the starter model, those
-that need no model, so that none waits for it, and the others, the longest first."""
+"""Files that take a quarter of a minute or more, in the order in which they begin: the one that makes the starter
+model, those that need no model, so that none waits for it, and the others, the longest first."""
 
 
 @pytest.hookimpl(wrapper=True)
