@@ -15,7 +15,6 @@ from agnostics.sandbox.toolchain import missing_tools
 from agnostics.testing.contract import CASES, CONTRACT, contract_expectations
 from agnostics.testing.languages import check_language
 from agnostics.types.language import Language
-from agnostics.types.task import Task
 from agnostics.verify import Verifier
 
 ROOT = Path(__file__).parents[2]
@@ -51,12 +50,6 @@ def with_references(language: Language, count: int) -> Language:
     return language.model_copy(update={"reference": dict(list(language.reference.items())[:count])})
 
 
-def starter_tasks(language: Language) -> Iterator[Task]:
-    """The tasks of the references; of two tests each for a language that takes a while to start for every one."""
-    for task in load_plugins().dataset("starter")[0].tasks("test"):
-        yield task.model_copy(update={"tests": task.tests[:2]}) if language.startup_s else task
-
-
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_every_folder_of_plugins_provides_a_language(folder: str) -> None:
     """None is left out below: a pack that is not installed, or fails, provides nothing."""
@@ -69,7 +62,7 @@ def test_every_language_keeps_the_contract(name: str, mode: str, verifier: Calla
     plugins = load_plugins()
     language = with_references(plugins.language(name), 15)
     skip_unless_here(language, mode)
-    results = list(check_language(language, starter_tasks(language), verifier(mode)))
+    results = list(check_language(language, plugins.dataset("starter")[0].tasks("test"), verifier(mode)))
     assert len(results) > len(CASES)
     assert [f"{result.text}: {result.failure}" for result in results if not result.met] == []
 
