@@ -8,7 +8,7 @@ import numpy as np
 from gguf import GGUFReader
 
 
-class PlainReader(GGUFReader):  # type: ignore[misc]
+class PlainReader(GGUFReader):
     """The package's reader over a plain array: it slices its array a million times for a vocabulary of 150,000 tokens,
     which takes more than three times as long with a memory map."""
 
