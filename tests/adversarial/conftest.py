@@ -153,6 +153,8 @@ class AttackedSlot:
         assert any(self._is_fast(self._run_probe()) for _ in range(PROBES))
         before, before_kb = self._state, self._memory_kb
         self._state, self._memory_kb = self._inspect()
+        if self._state and before:
+            assert self._state.harness == before.harness, "the slot was replaced"
         assert self._state == before
         assert self._memory_kb < before_kb + GROWTH_KB
 
@@ -171,14 +173,15 @@ class AttackedSlot:
         """The state of the slot and the memory of its harness (KiB); only root may read them."""
         if os.geteuid() != 0:
             return None, 0
-        pool: Any = self.verifier._pool
-        (worker,) = pool._workers
-        harness = _harness_of(worker.slot)
+        harness = _harness_of(self.verifier)
         return SlotState.of(harness), _resident_kb(harness)
 
 
-def _harness_of(slot: Any) -> int:
-    """The process on this machine that is the harness of a slot: the container's first, or bwrap's only child."""
+def _harness_of(verifier: Verifier) -> int:
+    """The process on this machine that is the harness of the one slot: its container's first, or bwrap's only child."""
+    pool: Any = verifier._pool
+    (worker,) = pool._workers
+    slot = worker.slot
     if hasattr(slot, "container_id"):
         slot._container.reload()
         return int(slot._container.attrs["State"]["Pid"])
@@ -188,6 +191,12 @@ def _harness_of(slot: Any) -> int:
 
 def _resident_kb(pid: int) -> int:
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE") >> 10
+
+
+@pytest.fixture(scope="session")
+def harness_of() -> Callable[[Verifier], int]:
+    """The harness of a verifier's only slot, for root: its process id on this machine."""
+    return _harness_of
 
 
 @pytest.fixture(scope="session")

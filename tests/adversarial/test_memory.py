@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 
 import pytest
+from agnostics.sandbox.cgroups import counters_of
+from agnostics.types.language import Language
+from agnostics.types.task import LimitOverrides, Task, Test
 from agnostics.types.verification import Verification
+from agnostics.verify import Verifier
 
 Attack = Callable[..., Verification]
+HOLD_MEMORY = """
+import sys, time
+for path in sys.argv[1:]:
+    open(path, "w").write("0")
+held = b"x" * (200 << 20)
+print("held", flush=True)
+time.sleep(0.5)
+"""
+"""Joins groups, holds 200 MiB there, and ends half a second after it says so."""
 
 
 @pytest.mark.programs(
@@ -66,3 +82,25 @@ def test_a_huge_allocation_that_fails_and_is_handled_is_fine(attack: Attack, pro
 @pytest.mark.programs("deep_recursion")
 def test_deep_recursion_ends_by_itself(attack: Attack, program: str) -> None:
     assert attack(program, run_s=5.0).verdict in {"runtime_error", "memory_limit"}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may put a process into a slot's group")
+@pytest.mark.not_as_user
+def test_memory_that_is_freed_late_costs_no_slot(
+    single: Verifier, harness_of: Callable[[Verifier], int], languages: dict[str, Language]
+) -> None:
+    """The kernel frees some of a program's memory after its end; a process in the slot's group stands for it here."""
+
+    def honest(memory_mb: int) -> Verification:
+        task = Task(id="honest", tests=(Test(input="", output="42"),), limits=LimitOverrides(memory_mb=memory_mb))
+        return single.verify(languages["lua"], "print(42)", task)
+
+    assert honest(512).accepted
+    harness = harness_of(single)
+    groups = [str(folder / "cgroup.procs") for folder in counters_of(harness)]
+    with subprocess.Popen([sys.executable, "-c", HOLD_MEMORY, *groups], stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        result = honest(16)
+    assert (result.verdict, result.attempts) == ("accepted", 1)
+    assert harness_of(single) == harness

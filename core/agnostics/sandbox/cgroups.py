@@ -15,6 +15,11 @@ _numbers = itertools.count()
 _CONTROLLERS = ("memory", "pids", "cpuacct", "cpu")
 """Those of version 1 that slots use."""
 _MEMORY_LIMITS = ("memory.max", "memory.limit_in_bytes", "memory.memsw.limit_in_bytes")
+_MEMORY_USAGE = ("memory.current", "memory.usage_in_bytes")
+_DROPPABLE = {"active_file", "inactive_file", "slab_reclaimable"}
+"""The counts in `memory.stat` of what the kernel drops when memory runs out."""
+FREE_TIMEOUT_S = 2.0
+"""The time that the kernel gets to free the memory of programs that have ended."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +67,7 @@ class SlotGroup:
         """Set the limits on memory (MiB, without swap) and on the number of processes."""
         if self._pids:
             (self._pids / "pids.max").write_text(str(processes))
+        await_freed_memory(self.counters, memory_mb)
         if self.memory and self._version == 1:
             _set_memory_v1(self.memory, memory_mb << 20)
         elif self.memory:
@@ -102,6 +108,27 @@ def counters_of(pid: int) -> list[Path]:
     names = ("memory", "cpuacct") if "memory" in mounts else ("",)
     folders = [mounts[name] / paths[name].lstrip("/") for name in names if name in mounts and name in paths]
     return [folder for folder in folders if _holds(folder, pid)]
+
+
+def await_freed_memory(folders: Sequence[Path], limit_mb: int) -> None:
+    """Wait until the groups hold less than `limit_mb` (MiB) beside what the kernel drops, at most FREE_TIMEOUT_S.
+
+    The kernel frees timers, pipes and sockets some time after their program has ended. Until then it refuses a lower
+    limit (version 1), or kills what is left in the group for it (version 2), which is the harness.
+    """
+    deadline = time.monotonic() + FREE_TIMEOUT_S
+    while any(_held_bytes(folder) >= limit_mb << 20 for folder in folders) and time.monotonic() < deadline:
+        time.sleep(0.005)
+
+
+def _held_bytes(folder: Path) -> int:
+    """The memory of a group without what the kernel drops; 0 for a folder of another controller."""
+    try:
+        usage = next((folder / name).read_text() for name in _MEMORY_USAGE if (folder / name).exists())
+        counts = (line.split() for line in (folder / "memory.stat").read_text().splitlines())
+        return int(usage) - sum(int(count) for name, count in counts if name in _DROPPABLE)
+    except (OSError, StopIteration):
+        return 0
 
 
 def _holds(folder: Path, pid: int) -> bool:

@@ -191,6 +191,7 @@ class Pool:
 
     def _worker_failed(self, worker: Worker, reason: str) -> None:
         """Close a slot and retry the job that ran in it; the jobs behind it had not started."""
+        log.warning("a slot is replaced: %s", reason)
         self._close_worker(worker)
         jobs = list(worker.in_flight)
         worker.in_flight.clear()

@@ -22,7 +22,7 @@ from docker.types import LogConfig
 from requests.exceptions import RequestException
 
 from agnostics.sandbox.backend import SlotFactory
-from agnostics.sandbox.cgroups import counters_of, opened
+from agnostics.sandbox.cgroups import await_freed_memory, counters_of, opened
 from agnostics.sandbox.docker_client import REQUEST_TIMEOUT_S, connect
 from agnostics.sandbox.harness_binary import container_filter, harness_path, hold_library_path
 from agnostics.sandbox.images.language_image import ensure_image
@@ -62,6 +62,7 @@ class DockerSlot:
         self.connection = connection
         self.unenforced = unenforced
         self._container = container
+        self._counters = counters_of(container.attrs["State"]["Pid"])
         self._runtime = runtime
         self._held = held
 
@@ -76,6 +77,7 @@ class DockerSlot:
         A runtime that was asked for may have no limits that change, as gVisor's: then the harness watches memory.
         """
         size = memory_mb << 20
+        await_freed_memory(self._counters, memory_mb)
         limits = {"Memory": size, "MemorySwap": size, "PidsLimit": processes + RESERVED_PROCESSES}
         try:
             _update(self._container, limits)
