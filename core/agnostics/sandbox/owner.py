@@ -1,8 +1,11 @@
-"""The owner of a container: a process, identified so that a reused process id is not taken for it."""
+"""The owner of a container or a folder: a process, identified so that a reused process id is not taken for it."""
 
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -17,6 +20,26 @@ def is_dead(labels: dict[str, str]) -> bool:
     if labels.get("agnostics.scope") != _scope():
         return False
     return _start_time(int(labels["agnostics.pid"])) != labels["agnostics.started"]
+
+
+def make_owned_folder(parent: Path) -> Path:
+    """Make a folder in `parent` that names this process as its owner and that no other user may enter."""
+    pid = os.getpid()
+    return Path(tempfile.mkdtemp(prefix=f"agnostics-{_pid_namespace()}-{pid}-{_start_time(pid)}-", dir=parent))
+
+
+def remove_leftover_folders(parent: Path) -> None:
+    """Remove this user's folders in `parent` whose owners are dead."""
+    for folder in parent.glob(f"agnostics-{_pid_namespace()}-*-*-*"):
+        pid, started = folder.name.split("-")[2:4]
+        with suppress(OSError):
+            if pid.isdecimal() and _start_time(int(pid)) != started and folder.lstat().st_uid == os.geteuid():
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _pid_namespace() -> int:
+    """The number of this process's pid namespace."""
+    return Path("/proc/self/ns/pid").stat().st_ino
 
 
 def _scope() -> str:

@@ -27,7 +27,7 @@ from agnostics.sandbox.docker_client import REQUEST_TIMEOUT_S, connect
 from agnostics.sandbox.harness_binary import container_filter, harness_path, hold_library_path
 from agnostics.sandbox.images.language_image import ensure_image
 from agnostics.sandbox.masked_paths import docker_masked_paths
-from agnostics.sandbox.owner import is_dead, owner_labels
+from agnostics.sandbox.owner import is_dead, make_owned_folder, owner_labels, remove_leftover_folders
 from agnostics.sandbox.protocol import handshake
 from agnostics.sandbox.slot_users import HOLDER, SlotUser
 from agnostics.sandbox.user_namespaces import is_root_of_machine, user_map
@@ -109,7 +109,7 @@ class DockerSlotFactory(SlotFactory):
         Raises MissingRequirement if the image cannot be built, AgnosticsError if the container does not start.
         """
         image = ensure_image(self._client, language, log.info)
-        folder = Path(tempfile.mkdtemp(prefix="agnostics-"))
+        folder = make_owned_folder(Path(tempfile.gettempdir()))
         try:
             with ExitStack() as users:
                 user, root = users.enter_context(SlotUser()), users.enter_context(SlotUser())
@@ -257,7 +257,8 @@ def _remove(container: Container) -> None:
 
 
 def _remove_leftovers(client: DockerClient) -> None:
-    """Remove the containers of dead owners."""
+    """Remove the containers of dead owners, and the folders of those that ended while a container started."""
+    remove_leftover_folders(Path(tempfile.gettempdir()))
     for container in client.containers.list(all=True, filters={"label": "agnostics.scope"}, ignore_removed=True):
         if is_dead(container.labels):
             _remove(container)

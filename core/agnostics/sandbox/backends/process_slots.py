@@ -11,6 +11,7 @@ from pathlib import Path
 
 from agnostics.sandbox.backend import SlotFactory
 from agnostics.sandbox.harness_binary import harness_path
+from agnostics.sandbox.owner import make_owned_folder, remove_leftover_folders
 from agnostics.sandbox.protocol import handshake
 from agnostics.sandbox.slot_users import SlotUser
 from agnostics.sandbox.toolchain import TOOLCHAIN_PATH, require_toolchain
@@ -52,6 +53,9 @@ class ProcessSlot:
 class ProcessSlotFactory(SlotFactory):
     """Starts harness processes."""
 
+    def __init__(self) -> None:
+        remove_leftover_folders(_parent_folder())
+
     def start(self, language: Language) -> ProcessSlot:
         """Start a slot. Raises MissingRequirement if the toolchain is not installed or the harness does not start."""
         require_toolchain(language)
@@ -69,10 +73,15 @@ class ProcessSlotFactory(SlotFactory):
         return slot
 
 
-def _make_folder() -> Path:
-    """Make a folder for work and scratch files, in memory if possible, that other users may traverse but not list."""
+def _parent_folder() -> Path:
+    """The folder for the slots' folders, in memory if possible."""
     memory = Path("/dev/shm")
-    folder = Path(tempfile.mkdtemp(prefix="agnostics-", dir=memory if os.access(memory, os.W_OK) else None))
+    return memory if os.access(memory, os.W_OK) else Path(tempfile.gettempdir())
+
+
+def _make_folder() -> Path:
+    """Make a folder for work and scratch files that other users may traverse but not list."""
+    folder = make_owned_folder(_parent_folder())
     folder.chmod(0o711)
     for name in ("work", "tmp"):
         (folder / name).mkdir()
