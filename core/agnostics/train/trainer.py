@@ -26,6 +26,7 @@ from agnostics.train.lr_schedule import learning_rate_at
 from agnostics.train.metrics import rollout_metrics, time_metrics, update_metrics
 from agnostics.train.state import TrainerState
 from agnostics.types.rollout import Phase, RolloutBatch
+from agnostics.util.heap import trim_heap
 from agnostics.util.signals import InterruptHandler
 from agnostics.util.statistics import PassRate
 
@@ -114,6 +115,7 @@ class Trainer:
                 learning_rate=learning_rate,
                 before_micro_batch=reclaim,
             )
+        trim_heap()
         self.rollouts.steps_ahead.observe(report.added_tokens)
         mismatch = probe if report.logprob_mismatch is None else report.logprob_mismatch
         if version == 0 and self.state.fresh_mismatch is None:
