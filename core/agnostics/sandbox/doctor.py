@@ -75,12 +75,7 @@ def isolation_findings() -> list[Finding]:
             "locks and watches on files of the machine reach other slots",
             "modprobe overlay",
         ),
-        Finding(
-            "docker user namespace",
-            _docker_user_namespace(),
-            "root in a container is root of the machine, without most capabilities",
-            "allow user namespaces: sysctl -w user.max_user_namespaces=10000",
-        ),
+        *_container_findings(),
     ]
 
 
@@ -97,11 +92,18 @@ def _user_namespace() -> str | None:
     return "with ids of no account" if _harness_can(can_make_user_namespaces) else None
 
 
-def _docker_user_namespace() -> str | None:
+def _container_findings() -> list[Finding]:
+    """What isolates containers; nothing without an engine, which the finding of its backend says."""
     try:
         options = engine_info(_ENGINE_TIMEOUT_S).get("SecurityOptions") or []
     except MissingRequirement:
-        return None
+        return []
+    means = "root in a container is root of the machine, without most capabilities"
+    mend = "allow user namespaces: sysctl -w user.max_user_namespaces=10000"
+    return [Finding("docker user namespace", _docker_user_namespace(options), means, mend)]
+
+
+def _docker_user_namespace(options: Iterable[str]) -> str | None:
     names = {option.partition(",")[0].removeprefix("name=") for option in options}
     if engine := ", ".join(sorted(names & {"userns", "rootless"})):
         return f"the engine's ({engine})"
