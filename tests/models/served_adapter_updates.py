@@ -35,6 +35,9 @@ TASK = Task(id="t", tests=(Test(input="", output=""),))
 PARAMS = SamplingParams(temperature=0.7, max_completion_tokens=24)
 REQUESTS = [CompletionRequest(tuple(range(5, 12 + index % 4)), seed=index) for index in range(8)]
 RATE = 1e-2
+LENGTHS = (5, 40, 150, 500, 500, 1900, 1900, 1900)
+"""Tokens of the requests in flight: an engine in other processes does not wait for new weights, and of completions
+without end one is long enough for any delay."""
 
 
 def main(folder: Path, train: TrainConfig, workers: int) -> dict[str, Any]:
@@ -42,7 +45,7 @@ def main(folder: Path, train: TrainConfig, workers: int) -> dict[str, Any]:
     settings = EngineSettings(
         folder,
         (),  # no token ends a completion before the update in flight
-        max_length=512,
+        max_length=2000,
         max_num_seqs=8,
         dtype=train.dtype,
         tensor_parallel_size=workers or 1,
@@ -86,14 +89,17 @@ def _in_flight(engine: Engine, policy: Policy, rollouts: Sequence[Rollout], fold
     models = {policy.version: _merged(folder, policy)}
     policy.update(rollouts, GRPO.loss, RATE)
     models[policy.version] = _merged(folder, policy)
-    for index, request in enumerate(REQUESTS):
-        engine.add_request(index, request, replace(PARAMS, max_completion_tokens=480 if index else 8))
+    for index, (request, length) in enumerate(zip(REQUESTS, LENGTHS, strict=True)):
+        engine.add_request(index, request, replace(PARAMS, max_completion_tokens=length))
     finished = dict[int, Completion]()
     while not finished:
         finished.update(engine.step())
     engine.load_weights(policy.adapter(), policy.version)
-    while engine.has_unfinished_requests:
+    while engine.has_unfinished_requests and not any(
+        policy.version in one.policy_versions for one in finished.values()
+    ):
         finished.update(engine.step())
+    engine.abort_all()
     return _by_version([_rollout(index, completion) for index, completion in finished.items()], models)
 
 

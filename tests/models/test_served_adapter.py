@@ -28,7 +28,7 @@ SMALL = {
     "num_key_value_heads": 1,
     "intermediate_size": 96,
     "initializer_range": 0.2,
-    "max_position_embeddings": 512,
+    "max_position_embeddings": 2048,
     "tie_word_embeddings": False,
     "pad_token_id": 0,
 }
