@@ -66,7 +66,7 @@ def wheel_tag() -> str:
 def build_harness(processors: tuple[str, ...] = PROCESSORS) -> list[Path]:
     """The harness and the library for each of these processors, compiled if their sources have changed."""
     harness = sorted(HARNESS.glob("*.[ch]"))
-    library = [*sorted(PRELOAD.glob("*.c")), HARNESS / "fork_server.h"]
+    library = [*sorted(PRELOAD.glob("*.[ch]")), HARNESS / "fork_server.h"]
     folder = SANDBOX / "bin"
     return [
         built

@@ -48,7 +48,7 @@ class ForkComparison:
 
     def __init__(self, verifier: Verifier, language: Language) -> None:
         self._pool: Any = verifier._pool
-        self._ways = language, language.model_copy(update={"fork_server": False})
+        self._ways = language, language.model_copy(update={"fork_server": None})
         self.verdicts: Counter[str] = Counter()
         self.differences: Counter[str] = Counter()
         self.examples: list[tuple[str, Program]] = []

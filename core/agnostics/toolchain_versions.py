@@ -31,7 +31,7 @@ def _run_version_command(language: Language, verifier: Verifier) -> Future[Verif
     command = language.version_command()
     if command is None:
         return None
-    version_only = language.model_copy(update={"compile": None, "execute": command, "fork_server": False})
+    version_only = language.model_copy(update={"compile": None, "execute": command, "fork_server": None})
     return verifier.submit(version_only, "version", TASK)
 
 

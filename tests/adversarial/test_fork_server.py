@@ -10,12 +10,15 @@ from typing import Any
 
 import pytest
 from agnostics.sandbox.job_codec import job_for
-from agnostics.types.language import Language
+from agnostics.sandbox.protocol import JobResult
+from agnostics.types.language import ForkServer, Language
 from agnostics.types.task import LimitOverrides, Task, Test
 from agnostics.types.verification import Verification
 from agnostics.verify import Verifier
 
-PERL = Language(name="perl", prompt="Use Perl.", filename="snippet.pl", execute="perl snippet.pl", fork_server=True)
+PERL = Language(
+    name="perl", prompt="Use Perl.", filename="snippet.pl", execute="perl snippet.pl", fork_server=ForkServer()
+)
 EMPTY = Test(input="", output="")
 OTHERS = r"""
 sub others { opendir(my $all, "/proc"); grep { /^\d+$/ && $_ != 1 && $_ != $$ } readdir $all }
@@ -143,7 +146,7 @@ def test_a_fork_has_the_rights_of_any_program(run: Run, mode: str) -> None:
     assert "one user" in forked
     assert "Threads: 1" in forked
     assert "\n1000\n" in forked
-    executed = PERL.model_copy(update={"fork_server": False})
+    executed = PERL.model_copy(update={"fork_server": None})
     with Verifier(mode, 1, languages={"perl": executed}) as verifier:
         assert _outputs(verifier.verify(executed, program, Task(id="t", tests=(EMPTY,)))) == [forked]
 
@@ -262,8 +265,13 @@ class Launched(Language):
 @pytest.mark.parametrize(
     ("before", "reason"),
     [
-        ("import threading, time; threading.Thread(target=time.sleep, args=[60], daemon=True).start()", "2 threads"),
-        ("kept = os.pipe()", "descriptor"),
+        (
+            "import threading, time; threading.Thread(target=time.sleep, args=[60], daemon=True).start()",
+            "second thread",
+        ),
+        ("import socket; kept = socket.socketpair()", "descriptor"),
+        ("kept, _ = os.pipe(); os.close(_)", "one end of a pipe"),
+        ("kept = os.pipe(); os.write(kept[1], b'x' * 99)", "descriptor"),
         ("import mmap; kept = mmap.mmap(-1, 4096)", "writable memory"),
         ("os.write(1, b'hello')", "prints"),
         ("open('/tmp/cache', 'w').close()", "writes files"),
@@ -274,20 +282,81 @@ class Launched(Language):
     ],
 )
 def test_what_cannot_be_forked_soundly_is_executed_and_the_reason_given(before: str, reason: str) -> None:
-    language = Launched(
-        name="launched", prompt="", filename="snippet.py", execute="/usr/bin/python3 launch.py", fork_server=True,
-        before=before,
-    )  # fmt: skip
-    require_root()
-    task = Task(id="t", tests=(Test(input="41", output="42"),) * 2)
-    with Verifier("bubblewrap", 1, languages={"launched": language}) as verifier:
-        pool: Any = verifier._pool
-        job = job_for(language, "print(int(input()) + 1)", task, stop_on_failure=False)
-        result = pool.submit(language, job).result()
+    result = _run_launched(before, "print(int(input()) + 1)")
     assert reason in result.fork_refusal
     assert bool(reason) == bool(result.fork_refusal)
     if "_exit(0)" not in before:
         assert {test.stdout.removeprefix(b"hello").strip() for test in result.tests} == {b"42"}
+
+
+def _run_launched(before: str, program: str) -> JobResult:
+    """The result of two tests of a Python program that is forked after `before`."""
+    require_root()
+    language = Launched(
+        name="launched",
+        prompt="",
+        filename="snippet.py",
+        execute="/usr/bin/python3 launch.py",
+        fork_server=ForkServer(),
+        before=before,
+    )
+    task = Task(id="t", tests=(Test(input="41", output="42"),) * 2)
+    with Verifier("bubblewrap", 1, languages={"launched": language}) as verifier:
+        pool: Any = verifier._pool
+        result: JobResult = pool.submit(language, job_for(language, program, task, stop_on_failure=False)).result()
+    return result
+
+
+def test_a_fork_gets_its_own_of_each_descriptor_that_the_held_interpreter_has() -> None:
+    before = """
+import select
+read, write = os.pipe2(os.O_NONBLOCK)
+os.write(write, b"kept")
+counter = os.eventfd(3, os.EFD_NONBLOCK)
+watched = select.epoll()
+watched.register(read, select.EPOLLIN)
+watched.register(counter, select.EPOLLIN)
+out, given = os.dup(1), os.dup(0)
+memory = os.open("/proc/self/mem", os.O_RDONLY)
+"""
+    program = """
+import ctypes
+own = ctypes.create_string_buffer(b"mine")
+os.write(out, repr((
+    sorted(watched.poll(0)) == [(read, 1), (counter, 1)], os.read(read, 9), os.eventfd_read(counter), watched.poll(0),
+    os.read(given, 9), os.pread(memory, 4, ctypes.addressof(own)), os.get_blocking(read), os.get_inheritable(write),
+)).encode())
+os.write(write, b"left")
+os.eventfd_write(counter, 5)
+watched.unregister(read)
+"""
+    result = _run_launched(before, program)
+    assert result.fork_refusal == ""
+    assert {test.stdout for test in result.tests} == {
+        repr((True, b"kept", 3, [], b"41", b"mine", False, True)).encode()
+    }, result
+
+
+def test_a_thread_that_waits_for_signals_waits_in_each_fork() -> None:
+    before = """
+import ctypes, signal, threading
+begun, woken = threading.Event(), threading.Event()
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
+def wait(_):
+    begun.set()
+    signal.sigwait({signal.SIGUSR1})
+    woken.set()
+function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(wait)
+ctypes.CDLL(None).pthread_create(ctypes.byref(ctypes.c_ulong()), None, function, None)
+begun.wait()
+"""
+    program = """
+os.kill(os.getpid(), signal.SIGUSR1)
+print(woken.wait(9), len(os.listdir("/proc/self/task")))
+"""
+    result = _run_launched(before, program)
+    assert result.fork_refusal == ""
+    assert {test.stdout for test in result.tests} <= {b"True 1\n", b"True 2\n"}, result
 
 
 def test_a_sandbox_without_a_second_user_refuses() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from agnostics.sandbox.job_codec import job_for
 from agnostics.types.code_extraction import extract_program
 from agnostics.types.errors import UsageError
 from agnostics.types.language import Language
@@ -150,6 +151,24 @@ def test_yaml_file_makes_a_language_named_after_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("value", "command", "files"),
+    [
+        ("true", ["run", "a.x"], {}),
+        ("{execute: run -w w.x a.x, files: {w.x: text}}", ["run", "-w", "w.x", "a.x"], {"w.x": b"text"}),
+        ("false", [], {}),
+    ],
+)
+def test_yaml_names_the_interpreter_that_is_forked(
+    value: str, command: list[str], files: dict[str, bytes], tmp_path: Path
+) -> None:
+    (tmp_path / "x.yaml").write_text(f"{YAML}fork-server: {value}\n")
+    language = Language.from_yaml(tmp_path / "x.yaml")
+    job = job_for(language, "program", TASK, stop_on_failure=False)
+    assert (job.hold_at, job.hold_execute, job.hold_files) == ("a.x" if command else "", command, files)
+    assert (job.execute, job.files) == (["run", "a.x"], {"a.x": b"program"})
+
+
+@pytest.mark.parametrize(
     ("text", "complaint"),
     [
         ("prompt: p\nfilename: a.x\n", "the key 'execute' is missing"),
@@ -160,6 +179,9 @@ def test_yaml_file_makes_a_language_named_after_it(tmp_path: Path) -> None:
         (YAML + "container: {type: windows}\n", "bad.yaml:4: container.type: "),
         (YAML + "container:\n  base-imag: x\n", "bad.yaml:5: unknown key 'base-imag'; did you mean 'base-image'?"),
         (YAML + "\nlimits:\n  run_s: -1\n", "bad.yaml:6: limits.run_s: "),
+        (YAML + "fork-server:\n  execut: x\n", "bad.yaml:5: unknown key 'execut'; did you mean 'execute'?"),
+        (YAML + "fork-server: {files: {../x: y}}\n", "bad.yaml:4: fork-server.files."),
+        (YAML + "fork-server: sometimes\n", "bad.yaml:4: fork-server: "),
         ("just text", "expected a mapping"),
         ("prompt: [", "not a readable YAML file"),
     ],

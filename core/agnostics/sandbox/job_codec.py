@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import get_args
 
 from agnostics.sandbox.protocol import Job, Mode, RunResult
-from agnostics.types.language import Language
+from agnostics.types.language import ForkServer, Language
 from agnostics.types.task import Checker, Limits, Task
 from agnostics.types.verification import CompileResult, TestResult, Verdict
 
@@ -38,7 +38,7 @@ def job_for(language: Language, program: str, task: Task, *, stop_on_failure: bo
     limits = language.limits_for(task)
     compare = task.compare
     has_checker = compare.checker is not None
-    return _build_job(
+    job = _build_job(
         language,
         {**language.support_files(), language.filename: to_bytes(program)},
         limits,
@@ -48,8 +48,14 @@ def job_for(language: Language, program: str, task: Task, *, stop_on_failure: bo
         absolute=compare.absolute,
         relative=compare.relative,
         stop_on_failure=stop_on_failure,
-        hold_at=language.filename if language.fork_server else "",
     )
+    return _forked(language, language.fork_server, job) if language.fork_server else job
+
+
+def _forked(language: Language, fork_server: ForkServer, job: Job) -> Job:
+    """`job` with the interpreter that is held until it uses the program, and forked for each test."""
+    files = {name: to_bytes(text) for name, text in fork_server.files.items()}
+    return replace(job, hold_at=language.filename, hold_execute=language.fork_server_argv(), hold_files=files)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +96,6 @@ def _build_job(
     absolute: float = 0.0,
     relative: float = 0.0,
     stop_on_failure: bool = True,
-    hold_at: str = "",
 ) -> Job:
     return Job(
         files=files,
@@ -109,7 +114,6 @@ def _build_job(
         absolute=absolute,
         relative=relative,
         stop_on_failure=stop_on_failure,
-        hold_at=hold_at,
     )
 
 

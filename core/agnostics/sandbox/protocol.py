@@ -14,7 +14,7 @@ from typing import Literal
 from agnostics.types.errors import AgnosticsError
 from agnostics.types.verification import Difference, Verdict
 
-VERSION = 3
+VERSION = 4
 MAX_FRAME = 1 << 28
 """The largest frame, in bytes, that a harness accepts: a program with all its tests."""
 
@@ -59,6 +59,10 @@ class Job:
     stop_on_failure: bool = True
     hold_at: str = ""
     """The file at whose first use the interpreter is held, to be forked for each test; empty if it is executed."""
+    hold_execute: list[str] = field(default_factory=list)
+    """The command that starts the interpreter that is held."""
+    hold_files: Mapping[str, bytes] = field(default_factory=dict)
+    """Files that stand beside the program while it starts."""
 
     @property
     def size(self) -> int:
@@ -120,10 +124,11 @@ def encode(job: Job) -> bytearray:
         job.absolute,
         job.relative,
     )
-    body += _text(job.hold_at)
-    body += _U32.pack(len(job.files))
-    for name, data in job.files.items():
-        body += _text(name) + _bytes(data)
+    body += _text(job.hold_at) + _texts(job.hold_execute)
+    for files in (job.hold_files, job.files):
+        body += _U32.pack(len(files))
+        for name, data in files.items():
+            body += _text(name) + _bytes(data)
     for texts in (job.compile or [], job.execute, [f"{k}={v}" for k, v in job.environment.items()]):
         body += _texts(texts)
     body += _U32.pack(len(job.tests))

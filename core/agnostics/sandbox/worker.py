@@ -16,7 +16,7 @@ WATCHDOG_EXTRA_S = 30.0
 _BUSY_MACHINE_FACTOR = 10
 """On a busy machine a run may take this many times its limit, and a second (harness/run.c)."""
 _HARNESS_MB = 32
-_FORK_SERVER_MB = 64
+_FORK_SERVER_MB = 192
 """The most memory that an interpreter takes to be forked (harness/fork_server.c)."""
 
 
@@ -83,7 +83,8 @@ class QueuedJob:
 
 def slot_key(language: Language) -> str:
     """The key of a language's slots; languages with the same key share slots."""
-    return f"{language.name}\n{language.fork_server}\n{language.container.base_image}\n{language.image_instructions()}"
+    forks = str(bool(language.fork_server))
+    return "\n".join((language.name, forks, language.container.base_image, language.image_instructions()))
 
 
 def _slot_limits(job: Job, frame_bytes: int) -> tuple[int, int]:

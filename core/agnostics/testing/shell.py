@@ -7,7 +7,7 @@ from agnostics.types.language import Language
 
 def shell_program(language: Language, script: str) -> tuple[Language, str]:
     """A language that runs `sh` in the image of `language`, and `script` as its program."""
-    shell = {"filename": "snippet.sh", "compile": None, "execute": "sh snippet.sh", "fork_server": False}
+    shell = {"filename": "snippet.sh", "compile": None, "execute": "sh snippet.sh", "fork_server": None}
     return language.model_copy(update=shell), script
 
 

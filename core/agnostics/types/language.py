@@ -52,6 +52,15 @@ class Container(_YamlModel):
     fallback: Fallback | None = None
 
 
+class ForkServer(_YamlModel):
+    """An interpreter that is started once in each slot, up to its first use of a program, and forked for each test."""
+
+    execute: Annotated[str, Field(min_length=1)] | None = None
+    """The command line that starts it, if not the language's `execute`."""
+    files: dict[Annotated[str, Field(pattern=FILE_NAME_PATTERN)], str] = Field(default={}, repr=False)
+    """Files that stand beside the program while it starts, by name."""
+
+
 class Language(_YamlModel):
     """A programming language, from a pack or from a YAML file in the format of the paper's Appendix C.
 
@@ -75,8 +84,8 @@ class Language(_YamlModel):
     limits: LimitOverrides = LimitOverrides()
     startup_s: Annotated[float, Field(ge=0, le=60)] = 0.0
     """Seconds that a program takes to start, added to the time limit of each test."""
-    fork_server: bool = False
-    """True to start the interpreter once in each slot, up to its first use of a program, and fork it for each test."""
+    fork_server: ForkServer | None = None
+    """Given, also as True, if the interpreter is to be started once in each slot and forked for each test."""
     environment: dict[str, str] = Field(default={})
     """Environment variables for the compiler and the program, beside PATH, HOME and TMPDIR."""
     reference: dict[str, str] = Field(default={}, repr=False)
@@ -90,6 +99,11 @@ class Language(_YamlModel):
         if value in {".", ".."}:
             raise ValueError("must name a file")
         return value
+
+    @field_validator("fork_server", mode="before")
+    @classmethod
+    def _fork_server_may_be_a_boolean(cls, value: object) -> object:
+        return (ForkServer() if value else None) if isinstance(value, bool) else value
 
     @field_validator("compile", "execute")
     @classmethod
@@ -186,6 +200,12 @@ class Language(_YamlModel):
     def execute_argv(self) -> list[str]:
         """The program's command line in words."""
         return list(_words(self.execute))
+
+    def fork_server_argv(self) -> list[str]:
+        """The command line in words of the interpreter that is forked; empty if none is."""
+        if not self.fork_server:
+            return []
+        return list(_words(self.fork_server.execute)) if self.fork_server.execute else self.execute_argv()
 
     def tools(self) -> list[str]:
         """The commands that have to be installed for a program to be compiled and run."""

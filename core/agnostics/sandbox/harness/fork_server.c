@@ -1,5 +1,5 @@
 /* The fork server: an interpreter that is started once in a slot, held where it first uses the program's file
- * (preload/hold.c), and forked for each test. It has never seen a program.
+ * (preload/), and forked for each test. It has never seen a program.
  *
  * It is out of reach of its forks: it has a user of its own, so that they can neither signal nor trace it, and they share
  * no descriptor and no writable memory with it. They are children of the harness, as programs that are executed.
@@ -28,7 +28,7 @@
 
 /* HOLDER is the user of held interpreters, below those of slots (slot_users.py); MAX_MB is the memory that a slot has for
  * one beside its programs' (worker.py). */
-enum { HOLDER = 29999, START_MS = 10000, REPLY_MS = 10000, MAX_MB = 64, MAX_FOLDERS = 8, MAX_FAILURES = 3 };
+enum { HOLDER = 29999, START_MS = 20000, REPLY_MS = 10000, MAX_MB = 192, MAX_FOLDERS = 8, MAX_FAILURES = 3 };
 
 struct folder {
     char name[64];
@@ -138,7 +138,7 @@ static bool hold_capabilities(void) {
 struct start {
     const char *path;
     char **argv, **environment;
-    int in, out, control;
+    int in, out, err, control;
     volatile int error;
 };
 
@@ -147,7 +147,7 @@ static int exec_interpreter(void *argument) {
     struct start *start = argument;
     setsid();
     apply_fixed_limits();
-    bool connected = dup2(start->in, 0) == 0 && dup2(start->out, 1) == 1 && dup2(start->out, 2) == 2 &&
+    bool connected = dup2(start->in, 0) == 0 && dup2(start->out, 1) == 1 && dup2(start->err, 2) == 2 &&
                      dup2(start->control, HOLD_FD) == HOLD_FD;
     bool is_holder = connected && !prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) &&
                      !syscall(SYS_setresgid, HOLDER, HOLDER, HOLDER) && !syscall(SYS_setresuid, HOLDER, HOLDER, HOLDER);
@@ -186,13 +186,13 @@ static uint64_t memory_mb(void) {
     return (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE) >> 20;
 }
 
-static const char *await_hold(int out) {
+static const char *await_hold(const struct start *start) {
     static struct fork_reply reply;
     if (!receive(&reply, START_MS)) return "the interpreter did not come to read the program's file";
     reply.reason[REASON_BYTES - 1] = 0;
     if (*reply.reason) return reply.reason;
     if (reply.pid != held) return "the command starts the interpreter as a further process";
-    if (file_size(out)) return "the interpreter prints something at its start";
+    if (file_size(start->out) || file_size(start->err)) return "the interpreter prints something at its start";
     if (memory_mb() > MAX_MB) return "the interpreter takes more memory at its start than slots have for it";
     return NULL;
 }
@@ -244,11 +244,11 @@ static char **extended_environment(const struct job *job, char *preload, char *h
 
 static const char *start_interpreter(const struct job *job, struct start *start) {
     char buffer[4096], preload[4096], hold[512];
-    start->path = find_executable(job->execute[0], job->environment, buffer, sizeof buffer);
+    start->path = find_executable(job->hold_execute[0], job->environment, buffer, sizeof buffer);
     if (!start->path) return "the interpreter is not installed";
     snprintf(preload, sizeof preload, "LD_PRELOAD=%s", settings.hold_library);
     snprintf(hold, sizeof hold, "%s=%s", HOLD_VARIABLE, job->hold_at);
-    start->argv = job->execute, start->environment = extended_environment(job, preload, hold);
+    start->argv = job->hold_execute, start->environment = extended_environment(job, preload, hold);
     bool started = spawn_interpreter(start);
     free(start->environment);
     return started ? NULL : "the interpreter cannot be started";
@@ -256,14 +256,15 @@ static const char *start_interpreter(const struct job *job, struct start *start)
 
 static const char *start_connected(const struct job *job) {
     int ends[2];
-    struct start start = {.in = sealed_input((struct slice){"", 0}), .out = memory_file()};
-    if (start.in < 0 || start.out < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+    struct start start = {.in = sealed_input((struct slice){"", 0}), .out = memory_file(), .err = memory_file()};
+    bool has_streams = start.in >= 0 && start.out >= 0 && start.err >= 0;
+    if (!has_streams || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
         return "there is no memory for its streams";
     control = ends[0], start.control = ends[1];
     const char *reason = start_interpreter(job, &start);
     close(ends[1]);
-    if (!reason) reason = await_hold(start.out);
-    close(start.in), close(start.out);
+    if (!reason) reason = await_hold(&start);
+    close(start.in), close(start.out), close(start.err);
     return reason ? reason : note_folders();
 }
 
@@ -291,18 +292,22 @@ static const char *start_with_files(const struct job *job) {
     struct file empty = {job->hold_at, {"", 0}};
     for (size_t i = 0; !reason && i < job->file_count; i++)
         reason = write_file(strcmp(job->files[i].name, job->hold_at) ? &job->files[i] : &empty);
+    for (size_t i = 0; !reason && i < job->hold_file_count; i++) reason = write_file(&job->hold_files[i]);
     return reason ? reason : start_connected(job);
 }
 
-static uint64_t hash(uint64_t key, const char *text) {
-    do key = (key ^ (unsigned char)*text) * 0x100000001b3U;
-    while (*text++);
+static uint64_t hash_bytes(uint64_t key, struct slice bytes) {
+    for (size_t i = 0; i < bytes.size; i++) key = (key ^ (unsigned char)bytes.data[i]) * 0x100000001b3U;
     return key;
 }
 
+static uint64_t hash(uint64_t key, const char *text) { return hash_bytes(key, (struct slice){text, strlen(text) + 1}); }
+
 static uint64_t key_of(const struct job *job) {
     uint64_t key = hash(0xcbf29ce484222325U, job->hold_at);
-    for (char **word = job->execute; *word; word++) key = hash(key, *word);
+    for (char **word = job->hold_execute; *word; word++) key = hash(key, *word);
+    for (size_t i = 0; i < job->hold_file_count; i++)
+        key = hash_bytes(hash(key, job->hold_files[i].name), job->hold_files[i].data);
     for (char **variable = job->environment; *variable; variable++) key = hash(key, *variable);
     return key;
 }

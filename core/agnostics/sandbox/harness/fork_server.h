@@ -1,4 +1,4 @@
-/* Messages between the harness (fork_server.c) and an interpreter that it holds (preload/hold.c). */
+/* Messages between the harness (fork_server.c) and an interpreter that it holds (preload/held.c). */
 #ifndef FORK_SERVER_H
 #define FORK_SERVER_H
 

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { VERSION = 3, MAX_FRAME = 1 << 28, KEPT_BYTES = 1 << 20, LARGE_FRAME = 256 << 10, EXCERPT = 80, PART_BYTES = 1 << 20 };
+enum { VERSION = 4, MAX_FRAME = 1 << 28, KEPT_BYTES = 1 << 20, LARGE_FRAME = 256 << 10, EXCERPT = 80, PART_BYTES = 1 << 20 };
 
 /* Flags in the length of a frame: more of the result follows; the parts sent before do not count. */
 static const uint32_t PART = 1U << 31, VOID = 1U << 30;
@@ -113,16 +113,17 @@ static char **take_texts(struct reader *reader) {
     return texts;
 }
 
-static void take_files(struct reader *reader, struct job *job) {
+static struct file *take_files(struct reader *reader, size_t *file_count) {
     uint32_t count;
-    job->files = take_array(reader, &count, 9, sizeof *job->files);
+    struct file *files = take_array(reader, &count, 9, sizeof *files);
     for (uint32_t i = 0; i < count; i++) {
-        job->files[i].name = take_text(reader);
-        job->files[i].data = take_bytes(reader);
-        const char *name = job->files[i].name;
+        files[i].name = take_text(reader);
+        files[i].data = take_bytes(reader);
+        const char *name = files[i].name;
         if (!*name || strchr(name, '/') || !strcmp(name, ".") || !strcmp(name, "..")) reader->bad = true;
     }
-    job->file_count = count;
+    *file_count = count;
+    return files;
 }
 
 static void take_tests(struct reader *reader, struct job *job) {
@@ -152,18 +153,20 @@ const char *parse_job(const struct frame *frame, struct job *job) {
     job->output_bytes = take_u32(&reader), job->keep_bytes = take_u32(&reader);
     job->absolute = take_double(&reader), job->relative = take_double(&reader);
     job->hold_at = take_text(&reader);
-    take_files(&reader, job);
+    job->hold_execute = take_texts(&reader);
+    job->hold_files = take_files(&reader, &job->hold_file_count);
+    job->files = take_files(&reader, &job->file_count);
     job->compile = take_texts(&reader);
     job->execute = take_texts(&reader);
     job->environment = take_texts(&reader);
     take_tests(&reader, job);
     bool whole = !reader.bad && reader.at == reader.end && mode < COMPARE_MODES && job->file_count > 0 &&
-                 job->execute[0] && job->test_count > 0;
+                 job->execute[0] && job->test_count > 0 && (!*job->hold_at || job->hold_execute[0]);
     return whole ? NULL : "the frame is malformed";
 }
 
 void free_job(struct job *job) {
-    free(job->files), free(job->tests);
+    free(job->files), free(job->tests), free(job->hold_files), free(job->hold_execute);
     free(job->compile), free(job->execute), free(job->environment);
     memset(job, 0, sizeof *job);
 }

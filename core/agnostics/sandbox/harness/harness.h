@@ -51,7 +51,10 @@ struct job {
     char **compile; /* empty if nothing is compiled */
     char **execute;
     char **environment;
-    const char *hold_at; /* the file at which its interpreter is held to be forked; empty if it is executed */
+    const char *hold_at;     /* the file at which its interpreter is held to be forked; empty if it is executed */
+    char **hold_execute;     /* the command that starts that interpreter */
+    struct file *hold_files; /* stand beside the program meanwhile */
+    size_t hold_file_count;
     struct test *tests;
     size_t test_count;
     const struct frame *frame; /* the one that holds it */

@@ -1,52 +1,29 @@
-/* Holds an interpreter at its first use of the program's file, and forks it for each test (harness/fork_server.c).
+/* Holds an interpreter at its first use of the program's file, so that it can be forked for each test (held.c).
  *
  * The library is preloaded. It removes its variables from the environment before `main`, and hands them on to what the
  * process executes, so that wrappers reach the interpreter. The process that opens the file waits where it first reads
- * it, its size or its position; each fork becomes the user of programs, gives up every capability, opens the file and
- * the standard streams anew, and continues.
+ * it, its size or its position.
  */
 #define _GNU_SOURCE
-#include "fork_server.h"
+#include "preload.h"
 
-#include <dirent.h>
-#include <dlfcn.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/capability.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-#ifndef PR_GET_TID_ADDRESS
-#define PR_GET_TID_ADDRESS 40
-#endif
-#ifndef PR_CAP_AMBIENT
-#define PR_CAP_AMBIENT 47
-#define PR_CAP_AMBIENT_CLEAR_ALL 4
-#endif
-
-#define EXPORT __attribute__((visibility("default")))
-
 extern char **environ;
 
-static char file[NAME_MAX + 1]; /* empty: nothing is held (any more) */
+struct program_file program_file = {.fd = -1};
+
 static char hold_entry[sizeof HOLD_VARIABLE + NAME_MAX + 2], preload_entry[PATH_MAX];
-static int opened = -1, opened_flags; /* the program's file, open but not used yet */
-static pid_t *thread_id;              /* libc's own note of this thread's id */
 
 /* Take one of our variables, the last in the environment, off it and out of /proc/self/environ. */
 static void take_variable(const char *name, char *entry, size_t size) {
@@ -58,7 +35,7 @@ static void take_variable(const char *name, char *entry, size_t size) {
     memset(start, 0, strlen(entry));
 }
 
-static void take_variables(void) {
+void take_variables(void) {
     static bool taken;
     if (taken) return;
     taken = true;
@@ -66,211 +43,35 @@ static void take_variables(void) {
     take_variable(HOLD_VARIABLE, hold_entry, sizeof hold_entry);
     take_variable("LD_PRELOAD", preload_entry, sizeof preload_entry);
     const char *name = hold_entry + sizeof HOLD_VARIABLE;
-    if (*hold_entry && strlen(name) < sizeof file) strcpy(file, name);
+    if (*hold_entry && strlen(name) < sizeof program_file.name) strcpy(program_file.name, name);
 }
 
 __attribute__((constructor)) static void begin(void) { take_variables(); }
 
-static void *next(const char *name) { return dlsym(RTLD_NEXT, name); }
-
-/* The function `name` that this library's stands before. */
-#define NEXT(name)                                                                                                     \
-    ({                                                                                                                 \
-        static __typeof__(&name) known;                                                                                \
-        if (!known) known = (__typeof__(&name))next(#name);                                                            \
-        known;                                                                                                         \
-    })
-
 static bool is_program(const char *path) {
     char folder[PATH_MAX];
     take_variables();
-    if (!*file || !path) return false;
+    if (!*program_file.name || !path) return false;
     size_t length = *path == '/' && getcwd(folder, sizeof folder) ? strlen(folder) : 0;
     if (length && !strncmp(path, folder, length) && path[length] == '/') path += length + 1;
     while (!strncmp(path, "./", 2)) path += 2;
-    return !strcmp(path, file);
-}
-
-/* --- the state that a fork would share --- */
-
-static const char *complain(char *reason, const char *text, const char *detail) {
-    snprintf(reason, REASON_BYTES, text, detail);
-    return reason;
-}
-
-static int count_threads(void) {
-    int count = 0;
-    DIR *threads = opendir("/proc/self/task");
-    for (struct dirent *entry; threads && (entry = readdir(threads));) count += entry->d_name[0] != '.';
-    if (threads) closedir(threads);
-    return count;
-}
-
-static void check_descriptors(char *reason) {
-    DIR *descriptors = opendir("/proc/self/fd");
-    if (!descriptors) complain(reason, "%s cannot be read", "/proc/self/fd");
-    for (struct dirent *entry; descriptors && (entry = readdir(descriptors));) {
-        int fd = atoi(entry->d_name);
-        if (fd < 3 || fd == opened || fd == HOLD_FD || fd == dirfd(descriptors)) continue;
-        char target[100];
-        ssize_t size = readlinkat(dirfd(descriptors), entry->d_name, target, sizeof target - 1);
-        target[size > 0 ? size : 0] = 0;
-        complain(reason, "it holds a descriptor that forks would share (%s)", target);
-    }
-    if (descriptors) closedir(descriptors);
-}
-
-static void check_mappings(char *reason) {
-    char line[PATH_MAX + 128], rights[5];
-    FILE *maps = NEXT(fopen)("/proc/self/maps", "re");
-    if (!maps) complain(reason, "%s cannot be read", "/proc/self/maps");
-    while (maps && fgets(line, sizeof line, maps))
-        if (sscanf(line, "%*s %4s", rights) == 1 && rights[1] == 'w' && rights[3] == 's')
-            complain(reason, "it has writable memory that forks would share%s", "");
-    if (maps) fclose(maps);
-}
-
-/* Why this process cannot be forked soundly; empty if it can. */
-static void check(char *reason) {
-    char number[16];
-    int threads = count_threads();
-    snprintf(number, sizeof number, "%d", threads);
-    *reason = 0;
-    check_mappings(reason);
-    check_descriptors(reason);
-    if (prctl(PR_GET_TID_ADDRESS, &thread_id) || !thread_id || *thread_id != syscall(SYS_gettid))
-        complain(reason, "this kernel does not tell where libc notes a thread's id%s", "");
-    if (threads != 1) complain(reason, "it has %s threads, of which a fork has only one", number);
-}
-
-/* --- the held process --- */
-
-static bool say(int error, const char *reason) {
-    struct fork_reply reply = {(int32_t)syscall(SYS_getpid), error, ""};
-    snprintf(reply.reason, sizeof reply.reason, "%s", reason);
-    return send(HOLD_FD, &reply, sizeof reply, MSG_NOSIGNAL) == (ssize_t)sizeof reply;
-}
-
-static bool receive(struct fork_request *request, int streams[3]) {
-    union {
-        struct cmsghdr header;
-        char space[CMSG_SPACE(3 * sizeof(int))];
-    } control;
-    struct iovec data = {request, sizeof *request};
-    struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
-    ssize_t size;
-    while ((size = recvmsg(HOLD_FD, &message, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR) {
-    }
-    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-    if (size != (ssize_t)sizeof *request || !header || header->cmsg_len != CMSG_LEN(3 * sizeof(int))) return false;
-    memcpy(streams, CMSG_DATA(header), 3 * sizeof(int));
-    return true;
-}
-
-/* A fork whose parent is the harness. Not libc's, which cannot do that: it has libc's note of the thread's id set. */
-static long fork_for_harness(void) {
-    unsigned long flags = CLONE_PARENT | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD;
-#ifdef __x86_64__
-    return syscall(SYS_clone, flags, 0UL, NULL, thread_id, 0UL);
-#else
-    return syscall(SYS_clone, flags, 0UL, NULL, 0UL, thread_id);
-#endif
-}
-
-/* --- a fork, before it runs the program; as in harness/spawn.c --- */
-
-static bool limit(int resource, uint64_t value) {
-    struct rlimit both = {value, value};
-    return !setrlimit(resource, &both);
-}
-
-static bool apply_limits(const struct fork_request *request) {
-    return limit(RLIMIT_FSIZE, request->file_bytes) && limit(RLIMIT_NPROC, request->processes) &&
-           (!request->data_mb || limit(RLIMIT_DATA, request->data_mb << 20));
-}
-
-static bool connect_streams(const int streams[3]) {
-    for (int fd = 0; fd < 3; fd++)
-        if (dup2(streams[fd], fd) != fd) return false;
-    for (int fd = 0; fd < 3; fd++) syscall(SYS_close, streams[fd]);
-    return true;
-}
-
-static bool give_up_capabilities(void) {
-    struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
-    struct __user_cap_data_struct none[2] = {{0, 0, 0}, {0, 0, 0}};
-    return !prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) && !syscall(SYS_capset, &header, none);
-}
-
-/* Then its files in /proc are its own again, as those of a program that was executed. */
-static bool become_user(uid_t uid) {
-    return !syscall(SYS_setresgid, uid, uid, uid) && !syscall(SYS_setresuid, uid, uid, uid) && give_up_capabilities() &&
-           !prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
-}
-
-static void prefer_for_oom_kill(void) {
-    int fd = NEXT(open)("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-    if (fd < 0) return;
-    if (write(fd, "1000", 4) < 0) { /* not fatal: the memory limit holds either way */
-    }
-    syscall(SYS_close, fd);
-}
-
-static bool open_program(int place) {
-    int fd = NEXT(open)(file, opened_flags);
-    if (fd < 0) return false;
-    if (fd == place) return true;
-    bool placed = dup3(fd, place, opened_flags & O_CLOEXEC) == place;
-    syscall(SYS_close, fd);
-    return placed;
-}
-
-static void become_program(const struct fork_request *request, const int streams[3], int place) {
-    setsid();
-    bool ready = apply_limits(request) && connect_streams(streams) && become_user(request->uid);
-    if (ready) prefer_for_oom_kill();
-    ready = ready && open_program(place);
-    *file = 0;
-    if (!say(ready ? 0 : errno, "") || !ready) _exit(127);
-    syscall(SYS_close, HOLD_FD);
-}
-
-/* Wait for requests, and fork for each. Returns in the forks only. */
-static void hold(void) {
-    char reason[REASON_BYTES];
-    int saved = errno, place = opened, streams[3];
-    struct fork_request request;
-    check(reason);
-    opened = -1;
-    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    if (!say(0, reason)) _exit(127);
-    while (receive(&request, streams)) {
-        long pid = fork_for_harness();
-        if (!pid) {
-            become_program(&request, streams, place);
-            errno = saved;
-            return;
-        }
-        if (pid < 0) say(errno, "");
-        for (int i = 0; i < 3; i++) syscall(SYS_close, streams[i]);
-    }
-    _exit(0);
+    return !strcmp(path, program_file.name);
 }
 
 static void use(int fd) {
-    if (fd >= 0 && fd == opened) hold();
+    if (fd >= 0 && fd == program_file.fd) hold();
 }
 
 static int note(int fd, int flags) {
-    if (fd >= 0) opened = fd, opened_flags = flags & ~(O_CREAT | O_EXCL | O_TRUNC);
+    if (fd >= 0) program_file.fd = fd, program_file.flags = flags & ~(O_CREAT | O_EXCL | O_TRUNC);
     return fd;
 }
 
 /* Whether an open of `path` is to be noted; one that is open already is used by that. */
 static bool notes(const char *path, int flags) {
     if ((flags & O_ACCMODE) != O_RDONLY || flags & O_PATH || !is_program(path)) return false;
-    use(opened);
-    return *file;
+    use(program_file.fd);
+    return *program_file.name;
 }
 
 /* --- the functions that open the file --- */
@@ -395,7 +196,7 @@ EXPORT int hold_fstat64(int fd, struct stat64 *status) {
 }
 
 EXPORT int close(int fd) {
-    if (fd >= 0 && fd == opened) opened = -1;
+    if (fd >= 0 && fd == program_file.fd) program_file.fd = -1;
     return NEXT(close)(fd);
 }
 
@@ -410,7 +211,7 @@ static size_t count(char *const *list) {
 static void extend(char **all, char *const *environment) {
     size_t size = count(environment);
     for (size_t i = 0; i < size; i++) all[i] = environment[i];
-    if (*file) all[size++] = preload_entry, all[size++] = hold_entry;
+    if (*program_file.name) all[size++] = preload_entry, all[size++] = hold_entry;
     all[size] = NULL;
 }
 
