@@ -29,7 +29,7 @@ from agnostics.types.language import Language
 from agnostics.types.task import LimitOverrides, Task, Test
 from agnostics.verify import Verifier
 
-LIMITS = LimitOverrides(run_s=2, memory_mb=256)
+LIMITS = LimitOverrides(run_s=2)
 IN_FLIGHT = 64
 TIMEOUT_S = 600
 EXAMPLES = 5
@@ -77,7 +77,7 @@ class ForkComparison:
         if again[1] != executed or again[0] != forked:
             self.differences["programs that do not end the same twice"] += 1
             return
-        kind = ", ".join(key for key in forked if forked[key] != executed[key])
+        kind = ", ".join(key for key in {**forked, **executed} if forked.get(key) != executed.get(key))
         self.differences[kind] += 1
         self.examples.append((f"{kind}: {forked} and {executed}", program))
 
