@@ -64,6 +64,7 @@ class Pool:
         self._workers: list[Worker] = []
         self._starting: defaultdict[str, int] = defaultdict(int)
         self._fork_refusals: set[tuple[str, str]] = set()
+        self._errors: set[str] = set()
         self._closing = 0
         self._closed = False
         self._lock = threading.Lock()
@@ -161,6 +162,7 @@ class Pool:
         queued.attempts += 1
         if result.error is not None:
             worker.draining = True
+            self._log_error(result.error)
             self._retry_or_fail(queued, result.error)
             return
         self._start_retries.record_success(worker.key)
@@ -182,6 +184,12 @@ class Pool:
         if reason and (language.name, reason) not in self._fork_refusals:
             self._fork_refusals.add((language.name, reason))
             log.info("%s: the interpreter is started for each test and not forked: %s", language.name, reason)
+
+    def _log_error(self, error: str) -> None:
+        """Log once that slots are replaced for this error: what one of them lacks, each of its jobs would tell."""
+        if error not in self._errors:
+            self._errors.add(error)
+            log.warning("a slot is replaced: %s", error)
 
     def _retry_or_fail(self, queued: QueuedJob, error: str) -> None:
         if queued.attempts < MAX_ATTEMPTS + 2 * queued.exclusive:
