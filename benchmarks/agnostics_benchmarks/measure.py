@@ -13,6 +13,7 @@ from agnostics_benchmarks.workload import Workload
 ROUNDS = 5
 BATCH_S = 2.0
 """Seconds that the bare limit takes for one contender's turn in a round."""
+LEAST_PER_SLOT = 8
 FEW_PER_SLOT = 4
 """Programs in a turn of a contender that starts a container for each."""
 
@@ -46,8 +47,8 @@ def measure(workload: Workload, contenders: Sequence[Contender], slots: int) -> 
 
 
 def _count(program_s: float, slots: int) -> int:
-    """Programs for a turn: as many as the bare limit runs in the time of a turn, a full round for every slot."""
-    return max(2, round(BATCH_S / program_s / slots)) * slots
+    """Programs for a turn: as many as the bare limit runs in the time of a turn, and enough to be of several kinds."""
+    return max(LEAST_PER_SLOT, round(BATCH_S / program_s / slots)) * slots
 
 
 def _orders(contenders: Sequence[Contender]) -> Iterator[Sequence[Contender]]:
