@@ -6,7 +6,7 @@ import struct
 from dataclasses import replace
 
 import pytest
-from agnostics.sandbox.protocol import MAX_FRAME, Job, ResultReader, decode, encode, set_data_limit
+from agnostics.sandbox.protocol import MAX_FRAME, Job, ResultReader, decode, encode, set_data_limit, with_one_test
 from agnostics.types.errors import AgnosticsError
 
 JOB = Job(
@@ -63,3 +63,8 @@ def test_a_result_in_parts_is_one_unless_they_are_void() -> None:
 def test_a_result_that_ends_too_soon_is_an_error() -> None:
     with pytest.raises(IndexError):
         decode(struct.pack("<I", 0) + b"\1")
+
+
+def test_a_frame_with_one_test_keeps_the_rest_of_its_job() -> None:
+    job = replace(JOB, tests=[(b"1", b"2"), (b"3", b"4")], hold_at="a", hold_execute=["b", "c"], hold_files={"d": b"e"})
+    assert with_one_test(encode(job), 1) == encode(replace(job, tests=job.tests[1:]))

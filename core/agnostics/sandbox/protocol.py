@@ -147,13 +147,13 @@ def with_one_test(frame: bytearray, place: int) -> bytearray:
     reader = _Reader(frame)
     reader.take(_U32.size + _JOB_HEADER.size)
     reader.take_bytes()  # the file to hold at
-    for _ in range(2 * reader.take_u32()):  # names and contents of files
-        reader.take_bytes()
+    reader.take_list(1)  # the command that is held
+    reader.take_list(2)  # names and contents of its files
+    reader.take_list(2)  # and of the program's
     for _ in range(3):  # the commands and the environment
-        for _ in range(reader.take_u32()):
-            reader.take_bytes()
+        reader.take_list(1)
     head = frame[: reader.offset]
-    tests = [reader.take_bytes() for _ in range(2 * reader.take_u32())]
+    tests = reader.take_list(2)
     one = head + _U32.pack(1) + b"".join(map(_bytes, tests[2 * place : 2 * place + 2]))
     _U32.pack_into(one, 0, len(one) - _U32.size)
     return one
@@ -239,6 +239,10 @@ class _Reader:
 
     def take_bytes(self) -> bytes:
         return self.take(self.take_u32())
+
+    def take_list(self, fields: int) -> list[bytes]:
+        """The fields, one after another, of a list whose elements have so many."""
+        return [self.take_bytes() for _ in range(fields * self.take_u32())]
 
     def take_run_result(self) -> RunResult:
         verdict, truncated, code, signal, wall, cpu, peak = _RUN_RESULT.unpack(self.take(_RUN_RESULT.size))
