@@ -14,6 +14,7 @@ ROUNDS = 5
 BATCH_S = 2.0
 """Seconds that the bare limit takes for one contender's turn in a round."""
 LEAST_PER_SLOT = 8
+"""Programs in a turn, however slow the language is: with fewer it would matter which come first."""
 FEW_PER_SLOT = 4
 """Programs in a turn of a contender that starts a container for each."""
 
