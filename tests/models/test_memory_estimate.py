@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import re
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -52,12 +52,10 @@ def test_an_example_needs_the_memory_that_it_says(path: Path, tmp_path: Path) ->
 
 
 @pytest.fixture(scope="module", autouse=True)
-def frozen() -> Iterator[None]:
+def frozen() -> None:
     """The objects of the libraries, among which `_held` need not look for what a test has made."""
     gc.collect()
     gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 def _held() -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -195,6 +197,25 @@ def test_a_completion_ends_with_its_stop_token_or_text_or_is_truncated(
         before = tokenizer.decode(completion.token_ids[:-1], skip_special_tokens=True)
         assert not any(end in before for end in prompt_format.ends)
         assert prompt_format.continued("", last) == prompt_format.continued("", text)
+
+
+def test_vllm_frees_its_model_and_leaves_frozen_what_was_imported_before(tiny_model: Callable[..., Path]) -> None:
+    folder, before = tiny_model(tied=False), {id(model) for model in _served_models()}
+    with _open("vllm", folder) as engine:
+        _completions(engine, REQUESTS[:1])
+        frozen = gc.get_freeze_count()
+        (model,) = (weakref.ref(model) for model in _served_models() if id(model) not in before)
+    del engine
+    gc.collect()
+    assert model() is None
+    assert gc.get_freeze_count() == frozen > 100_000
+
+
+def _served_models() -> list[Any]:
+    """The models of all instances of vLLM in this process."""
+    return [
+        one for one in gc.get_objects() if type(one).__name__ == "Qwen3ForCausalLM" and "vllm" in type(one).__module__
+    ]
 
 
 def test_an_engine_left_in_the_middle_completes_the_next_batch(engine: Engine) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
+import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
@@ -115,7 +118,8 @@ class VllmEngine:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._engine.engine_core.shutdown()
+        with _imports_left_frozen():
+            self._engine.engine_core.shutdown()
         if self._adapter:
             self._adapter.__exit__()
 
@@ -181,7 +185,8 @@ def _start(settings: EngineSettings, transfer: TransferBackend | None) -> Any:
     """vLLM with the model loaded."""
     configure()
     try:
-        with without_garbage_collection():
+        # An engine that is there already must not be frozen with them: it would never be freed.
+        with without_garbage_collection(freeze="vllm" not in sys.modules):
             import torch
             from vllm import LLM
     except ImportError as error:
@@ -190,27 +195,47 @@ def _start(settings: EngineSettings, transfer: TransferBackend | None) -> Any:
             "or use --set rollout.engine=transformers"
         ) from error
     set_num_threads = torch.set_num_threads
-    llm = LLM(
-        model=str(settings.folder),
-        dtype=settings.dtype,
-        max_model_len=settings.max_length,
-        max_num_seqs=settings.max_num_seqs,
-        kv_cache_memory_bytes=settings.kv_cache_gib << 30,
-        max_num_batched_tokens=max(settings.max_length, _PREFILL_TOKENS),
-        **device_options(settings, on_gpu=torch.cuda.is_available()),
-        logprobs_mode="processed_logprobs",
-        worker_extension_cls=_worker_extension(transfer),
-        skip_tokenizer_init=not settings.detokenize,
-        disable_log_stats=True,
-        use_tqdm_on_load=False,
-        tensor_parallel_size=settings.tensor_parallel_size,
-        distributed_executor_backend=_executor(settings),
-        weight_transfer_config={"backend": transfer} if transfer else None,
-        **adapter_options(settings.adapter),
-    )
+    with _imports_left_frozen():
+        llm = LLM(
+            model=str(settings.folder),
+            dtype=settings.dtype,
+            max_model_len=settings.max_length,
+            max_num_seqs=settings.max_num_seqs,
+            kv_cache_memory_bytes=settings.kv_cache_gib << 30,
+            max_num_batched_tokens=max(settings.max_length, _PREFILL_TOKENS),
+            **device_options(settings, on_gpu=torch.cuda.is_available()),
+            logprobs_mode="processed_logprobs",
+            worker_extension_cls=_worker_extension(transfer),
+            skip_tokenizer_init=not settings.detokenize,
+            disable_log_stats=True,
+            use_tqdm_on_load=False,
+            tensor_parallel_size=settings.tensor_parallel_size,
+            distributed_executor_backend=_executor(settings),
+            weight_transfer_config={"backend": transfer} if transfer else None,
+            **adapter_options(settings.adapter),
+        )
     # On a CPU, vLLM replaces it with a warning, because it binds threads to cores; here they are not bound.
     torch.set_num_threads = set_num_threads
     return llm
+
+
+@contextmanager
+def _imports_left_frozen() -> Iterator[None]:
+    """Let vLLM freeze and unfreeze nothing: its engine stays in the garbage collector's sight, and imports out of it.
+
+    vLLM freezes all objects once its model is loaded. To free its own at the end it has to unfreeze all of them, those
+    of torch's and its own import too, and its search for garbage then takes more than a second.
+    """
+    freeze, unfreeze = gc.freeze, gc.unfreeze
+    gc.freeze = gc.unfreeze = _nothing
+    try:
+        yield
+    finally:
+        gc.freeze, gc.unfreeze = freeze, unfreeze
+
+
+def _nothing() -> None:
+    pass
 
 
 def _worker_extension(transfer: TransferBackend | None) -> str:
