@@ -69,3 +69,10 @@ using Printf
 x = [zeros(1000) for _ in 1:1000]; GC.gc(); print(sum(sum, x)); x = nothing; GC.gc(); print(" freed")
 #: output in parts
 for i in 1:9 print(i); flush(stdout) end; write(stdout, "raw\xff\n"); println(stderr, "end")
+#: own functions with names of Julia's
+maximum(list, k) = "own"; count(list) = 7; sum(a, b) = a - b; digits(n) = "d"; sort(x) = x; parse(x) = 2; println(x) = print("<", x, ">")
+println(maximum([1], 2)); println(count([3])); println(sum(1, 2)); println(digits(3)); println(parse(sort("x")))
+#: own names for values and types
+readline = 3; split = 4; struct Set end; const string = "s"; text = 5; words = 6; print(readline, split, Set, string, text, words)
+#: anonymous functions
+print(x -> x, map(y -> y + 1, 1:2), nameof(z -> z), " ", (a -> a)("b"))
