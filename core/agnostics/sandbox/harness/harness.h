@@ -182,6 +182,7 @@ struct usage {
 };
 
 void measure_processes(pid_t program, bool memory, struct usage *usage);
+void kill_small_processes(void);
 
 /* elf.c */
 uint64_t writable_mb(const char *path);

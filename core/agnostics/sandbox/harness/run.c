@@ -200,6 +200,9 @@ static void look_at_survivors(struct watch *watch) {
 /* Kill the program and the processes that it started, and record its result. */
 static void finish(struct watch *watch, struct run_result *run) {
     uint64_t wall_us = clock_us() - watch->spawned_us;
+    widen_slot_memory();
+    if (watch->exceeded == ACCEPTED && oom_killed_since_last_call()) watch->exceeded = MEMORY_LIMIT;
+    if (watch->exceeded == MEMORY_LIMIT) kill_small_processes();
     if (watch->exceeded != ACCEPTED) kill(watch->pid, SIGKILL);
     int status = 0;
     struct rusage usage = {0};
@@ -209,7 +212,6 @@ static void finish(struct watch *watch, struct run_result *run) {
     uint64_t cpu_us = largest(largest(cpu_of(&usage), cgroup_cpu_us(watch)), watch->cpu_us);
     look_at_survivors(watch);
     kill_everything();
-    widen_slot_memory();
     restore_folders();
     record(run, status, cpu_us, (uint64_t)usage.ru_maxrss, wall_us);
     run->verdict = verdict_of(watch, run);
