@@ -44,6 +44,22 @@ def sandbox(name: str, slots: int | None, as_json: bool) -> None:
 
 @command.command()
 @click.option("--language", "name", default="lua", show_default=True, help="A language, or a YAML file of one.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+def session(name: str, as_json: bool) -> None:
+    """Compare commands of a session with a bash that stays, and with SWE-ReX if it is installed."""
+    from agnostics_benchmarks.sandbox import working_modes
+    from agnostics_benchmarks.session import measure_sessions
+
+    language = load_plugins().language(name)
+    report = measure_sessions(language, working_modes(language))
+    if as_json:
+        print_json(report)
+    else:
+        _show_sessions(report)
+
+
+@command.command()
+@click.option("--language", "name", default="lua", show_default=True, help="A language, or a YAML file of one.")
 @click.option("--model", default="starter", show_default=True, help="A model, as in agn run.")
 @click.option("--engine", type=click.Choice(["vllm", "transformers"]), help="Our engine; on a GPU vLLM if not given.")
 @click.option("--steps", type=click.IntRange(min=1), help="Steps that are measured in a turn.")
@@ -112,6 +128,19 @@ def _show_rates(table: dict[str, dict[str, float | None]]) -> None:
     heads = ["", "programs/s", "per core", "tests/s per core", "over bare"]
     print_table(heads, [(name, *(rates[column] for column in columns)) for name, rates in table.items()])
     click.echo()
+
+
+def _show_sessions(report: dict[str, Any]) -> None:
+    click.echo(f"one command, on {report['cores']} cores (ms)")
+    over, slower = report["over_persistent_bash"], report["swe_rex_over"] or {}
+    rows = [(name, ms, over[name], slower.get(name)) for name, ms in report["round_trip_ms"].items()]
+    print_table(["", "ms", "over a bash that stays", "SWE-ReX takes times"], rows)
+    click.echo(f"\nsessions; memory is that of {report['open_sessions']} open ones")
+    starts, memory, steps = report["start_ms"], report["memory_mb_per_session"], report["steps_per_s"]
+    print_table(
+        ["", "start p50 (ms)", "start p99 (ms)", "MiB each", "steps/s"],
+        [(mode, starts[mode]["p50"], starts[mode]["p99"], memory[mode], steps[mode]) for mode in starts],
+    )
 
 
 def _show_training(report: dict[str, Any]) -> None:

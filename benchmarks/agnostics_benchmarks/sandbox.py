@@ -78,13 +78,24 @@ def compare_sandbox(language: Language, tasks: Sequence[Task], slots: int) -> di
     }
 
 
-def _ring(language: Language) -> Ring:
-    image, here = _image(language), not missing_tools(language)
+def working_modes(language: Language) -> tuple[str, ...]:
+    """The modes in which programs of `language` can be run here. Raises MissingRequirement if there is none."""
+    return _modes(language, _image(language))
+
+
+def _modes(language: Language, image: str | None) -> tuple[str, ...]:
+    here = not missing_tools(language)
     modes = (*(["docker"] if image else []), *(["bubblewrap"] if here and shutil.which("bwrap") else []))
     if not modes:
         raise MissingRequirement(f"no sandbox can run {language.name} here; run: agn doctor")
+    return modes
+
+
+def _ring(language: Language) -> Ring:
+    image, here = _image(language), not missing_tools(language)
+    modes = _modes(language, image)
     image = image if shutil.which("docker") else None
-    return Ring(tuple(modes), image, here, differs=bool(image and here) and _differs(language, modes))
+    return Ring(modes, image, here, differs=bool(image and here) and _differs(language, modes))
 
 
 def _differs(language: Language, modes: Sequence[str]) -> bool:

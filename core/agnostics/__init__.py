@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from agnostics.plugins.specs import hookimpl
     from agnostics.sandbox.backend import SandboxBackend, Slot, SlotFactory
     from agnostics.sandbox.harness_binary import harness_path
-    from agnostics.sandbox.protocol import handshake
+    from agnostics.sandbox.protocol import RunResult, handshake
+    from agnostics.sandbox.session import Session, SessionError
+    from agnostics.sandbox.session_pool import SessionPool
     from agnostics.types.dataset import Dataset, HubSource
     from agnostics.types.errors import (
         AgnosticsError,
@@ -66,8 +68,12 @@ __all__ = [
     "Rollout",
     "RunCallback",
     "RunInfo",
+    "RunResult",
     "SamplingParams",
     "SandboxBackend",
+    "Session",
+    "SessionError",
+    "SessionPool",
     "Slot",
     "SlotFactory",
     "Task",
@@ -91,7 +97,9 @@ _NAMES_OF_MODULES = {
     "plugins.specs": ("hookimpl",),
     "sandbox.backend": ("SandboxBackend", "Slot", "SlotFactory"),
     "sandbox.harness_binary": ("harness_path",),
-    "sandbox.protocol": ("handshake",),
+    "sandbox.protocol": ("RunResult", "handshake"),
+    "sandbox.session": ("Session", "SessionError"),
+    "sandbox.session_pool": ("SessionPool",),
     "types.dataset": ("Dataset", "HubSource"),
     "types.errors": ("AgnosticsError", "MissingRequirement", "UsageError", "describe_error", "unknown_name_error"),
     "types.language": ("Language",),

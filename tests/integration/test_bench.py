@@ -6,7 +6,7 @@ import json
 
 import pytest
 from agnostics.cli import call
-from agnostics_benchmarks import latency, measure, store_steps
+from agnostics_benchmarks import latency, measure, session, store_steps
 
 pytestmark = pytest.mark.slow
 
@@ -31,6 +31,21 @@ def test_the_sandbox_is_measured_against_the_bare_machine(
 def test_a_language_without_right_programs_cannot_be_measured(capsys: pytest.CaptureFixture[str]) -> None:
     assert call(["bench", "sandbox", "--language", "nonesuch"]) == 2
     assert "unknown language" in capsys.readouterr().err
+
+
+def test_sessions_are_measured_against_a_bash_outside(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, count in {"ROUNDS": 1, "COMMANDS": 20, "STARTS": 3, "OPEN": 5, "STEPS_S": 0.2}.items():
+        monkeypatch.setattr(session, name, count)
+    assert call(["bench", "session", "--language", "lua", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    modes = {"docker", "bubblewrap"}
+    shells = {f"{mode}_shell" for mode in modes}
+    assert set(report["over_persistent_bash"]) - {"swe_rex"} == {"persistent_bash"} | modes | shells
+    assert all(report["start_ms"][mode]["p50"] > 0 for mode in modes)
+    assert all(report["steps_per_s"][mode] > 10 for mode in modes)
+    assert set(report["memory_mb_per_session"]) == modes
 
 
 def test_the_results_database_is_measured_on_both_databases(

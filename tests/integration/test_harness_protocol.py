@@ -11,7 +11,17 @@ from dataclasses import replace
 import pytest
 from agnostics.sandbox.backend import Slot
 from agnostics.sandbox.backends.bubblewrap import BubblewrapBackend
-from agnostics.sandbox.protocol import MAX_FRAME, Job, JobResult, ResultReader, decode, encode
+from agnostics.sandbox.protocol import (
+    MAX_FRAME,
+    Command,
+    Job,
+    JobResult,
+    ResultReader,
+    decode,
+    encode,
+    encode_clear,
+    encode_command,
+)
 from agnostics.types.language import Language
 from agnostics.types.verification import Verdict
 
@@ -25,6 +35,15 @@ JOB = Job(
     compile_s=1,
     memory_mb=256,
     compile_mb=256,
+    processes=8,
+    output_bytes=1000,
+)
+COMMAND = Command(
+    argv=["/bin/sh", "-c", "echo x >> file; wc -l < file"],
+    environment={"A": "1"},
+    stdin=b"given",
+    run_s=1,
+    memory_mb=256,
     processes=8,
     output_bytes=1000,
 )
@@ -73,6 +92,31 @@ def test_a_frame_cut_anywhere_gets_an_error_and_the_next_job_runs(slot: Slot) ->
     for end in range(1, len(body)):
         assert exchange(slot.connection, framed(body[:end])).error
     assert exchange(slot.connection, framed(body)).error is None
+
+
+def test_a_command_cut_anywhere_gets_an_error_and_the_next_one_runs(slot: Slot) -> None:
+    body = bytes(encode_command(COMMAND)[4:])
+    for end in range(1, len(body)):
+        assert exchange(slot.connection, framed(body[:end])).error
+    assert exchange(slot.connection, framed(body + b"x")).error == "the frame is malformed"
+    assert exchange(slot.connection, framed(body)).tests[0].stdout == b"1\n"
+
+
+def test_a_request_that_there_is_none_of_gets_an_error(slot: Slot) -> None:
+    body = bytearray(encode_clear()[4:])
+    for request in (3, 2**32 - 1):
+        struct.pack_into("<I", body, 4, request)
+        assert exchange(slot.connection, framed(bytes(body))).error == "the frame is malformed"
+
+
+def test_commands_share_files_until_a_program_has_run_or_the_session_is_cleared(slot: Slot) -> None:
+    counts = list[bytes]()
+    for frame in (encode_command(COMMAND), encode_command(COMMAND), encode(JOB), encode_command(COMMAND)):
+        result = exchange(slot.connection, frame)
+        counts.append(result.tests[0].stdout)
+    assert counts == [b"1\n", b"2\n", b"", b"1\n"]
+    assert exchange(slot.connection, encode_clear()).error is None
+    assert exchange(slot.connection, encode_command(COMMAND)).tests[0].stdout == b"1\n"
 
 
 def test_bytes_after_the_job_get_an_error(slot: Slot) -> None:

@@ -1,4 +1,4 @@
-"""The protocol between a pool and a harness: jobs and their results, as length-prefixed little-endian frames.
+"""The protocol with a harness: jobs, commands of sessions, and results, as length-prefixed little-endian frames.
 
 The harness's side is `harness/frames.c`. A byte string is a u32 length and the bytes; a text has a final NUL besides.
 """
@@ -14,7 +14,7 @@ from typing import Literal
 from agnostics.types.errors import AgnosticsError
 from agnostics.types.verification import Difference, Verdict
 
-VERSION = 4
+VERSION = 5
 MAX_FRAME = 1 << 28
 """The largest frame, in bytes, that a harness accepts: a program with all its tests."""
 
@@ -28,7 +28,10 @@ MODES: tuple[Mode, ...] = ("tokens", "lines", "exact", "floats", "nothing")
 """The comparisons of outputs; with `nothing` the harness only returns them."""
 
 _VERDICTS = tuple(Verdict)
-_JOB_HEADER = struct.Struct("<11I2d")
+_RUN_PROGRAM, _RUN_COMMAND, _CLEAR = range(3)
+"""What a frame asks for (`enum request` in harness/harness.h)."""
+_JOB_HEADER = struct.Struct("<12I2d")
+_COMMAND_HEADER = struct.Struct("<7I")
 _U32 = struct.Struct("<I")
 _RUN_RESULT = struct.Struct("<BBii3Q")
 _POSITION = struct.Struct("<2Q")
@@ -76,8 +79,23 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
+class Command:
+    """A command of a session, which finds the files of those before it. Memory is in MiB."""
+
+    argv: Sequence[str]
+    environment: Mapping[str, str]
+    stdin: bytes
+    run_s: float
+    memory_mb: int
+    processes: int
+    output_bytes: int
+    data_mb: int = 0
+    """RLIMIT_DATA; 0 for no such limit."""
+
+
+@dataclass(frozen=True, slots=True)
 class RunResult:
-    """The result of one run of a compiler or a program; exit code and signal are None if there is none."""
+    """The result of one run of a compiler, a program or a command; exit code and signal are None if there is none."""
 
     verdict: Verdict
     exit_code: int | None
@@ -111,6 +129,7 @@ def encode(job: Job) -> bytearray:
     body = bytearray(_U32.size)
     body += _JOB_HEADER.pack(
         VERSION,
+        _RUN_PROGRAM,
         MODES.index(job.compare),
         job.stop_on_failure,
         _ms(job.run_s),
@@ -129,15 +148,32 @@ def encode(job: Job) -> bytearray:
         body += _U32.pack(len(files))
         for name, data in files.items():
             body += _text(name) + _bytes(data)
-    for texts in (job.compile or [], job.execute, [f"{k}={v}" for k, v in job.environment.items()]):
+    for texts in (job.compile or [], job.execute, _variables(job.environment)):
         body += _texts(texts)
     body += _U32.pack(len(job.tests))
     for stdin, expected in job.tests:
         body += _bytes(stdin)
         body += _bytes(expected)
+    return _with_size(body, "a program with its tests")
+
+
+def encode_command(command: Command) -> bytearray:
+    """The frame of a command. Raises AgnosticsError if it is larger than a harness accepts."""
+    limits = _ms(command.run_s), command.memory_mb, command.data_mb, command.processes, command.output_bytes
+    body = bytearray(_U32.size) + _COMMAND_HEADER.pack(VERSION, _RUN_COMMAND, *limits)
+    body += _texts(command.argv) + _texts(_variables(command.environment)) + _bytes(command.stdin)
+    return _with_size(body, "a command with its input")
+
+
+def encode_clear() -> bytearray:
+    """The frame that removes what the commands of a session have left."""
+    return bytearray(struct.pack("<3I", 2 * _U32.size, VERSION, _CLEAR))
+
+
+def _with_size(body: bytearray, what: str) -> bytearray:
     size = len(body) - _U32.size
     if size > MAX_FRAME:
-        raise AgnosticsError(f"a program with its tests takes {size} bytes; the sandbox takes at most {MAX_FRAME}")
+        raise AgnosticsError(f"{what} takes {size} bytes; the sandbox takes at most {MAX_FRAME}")
     _U32.pack_into(body, 0, size)
     return body
 
@@ -161,7 +197,7 @@ def with_one_test(frame: bytearray, place: int) -> bytearray:
 
 def set_data_limit(frame: bytearray, megabytes: int) -> None:
     """Set the limit on private memory (RLIMIT_DATA, in MiB) in an encoded job; 0 for no such limit."""
-    _U32.pack_into(frame, 8 * _U32.size, megabytes)
+    _U32.pack_into(frame, 9 * _U32.size, megabytes)
 
 
 def decode(frame: bytes | bytearray) -> JobResult:
@@ -285,5 +321,9 @@ def _text(text: str) -> bytes:
     return _bytes(data + b"\0")
 
 
-def _texts(texts: list[str]) -> bytes:
+def _variables(environment: Mapping[str, str]) -> list[str]:
+    return [f"{name}={value}" for name, value in environment.items()]
+
+
+def _texts(texts: Sequence[str]) -> bytes:
     return _U32.pack(len(texts)) + b"".join(map(_text, texts))

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { VERSION = 4, MAX_FRAME = 1 << 28, KEPT_BYTES = 1 << 20, LARGE_FRAME = 256 << 10, EXCERPT = 80, PART_BYTES = 1 << 20 };
+enum { VERSION = 5, MAX_FRAME = 1 << 28, KEPT_BYTES = 1 << 20, LARGE_FRAME = 256 << 10, EXCERPT = 80, PART_BYTES = 1 << 20 };
 
 /* Flags in the length of a frame: more of the result follows; the parts sent before do not count. */
 static const uint32_t PART = 1U << 31, VOID = 1U << 30;
@@ -136,7 +136,40 @@ static void take_tests(struct reader *reader, struct job *job) {
     job->test_count = count;
 }
 
-/* Parse a job. Returns NULL, or the error in the frame; for an empty frame, with which a client checks that the harness
+static void take_program(struct reader *reader, struct job *job) {
+    job->mode = (enum compare_mode)take_u32(reader);
+    job->stop_on_failure = take_u32(reader) != 0;
+    job->run_ms = take_u32(reader), job->compile_ms = take_u32(reader);
+    job->memory_mb = take_u32(reader), job->compile_mb = take_u32(reader), job->data_mb = take_u32(reader);
+    job->processes = take_u32(reader);
+    job->output_bytes = take_u32(reader), job->keep_bytes = take_u32(reader);
+    job->absolute = take_double(reader), job->relative = take_double(reader);
+    job->hold_at = take_text(reader);
+    job->hold_execute = take_texts(reader);
+    job->hold_files = take_files(reader, &job->hold_file_count);
+    job->files = take_files(reader, &job->file_count);
+    job->compile = take_texts(reader);
+    job->execute = take_texts(reader);
+    job->environment = take_texts(reader);
+    take_tests(reader, job);
+    if (job->file_count == 0 || job->test_count == 0) reader->bad = true;
+}
+
+static void take_command(struct reader *reader, struct job *job) {
+    job->mode = COMPARE_NOTHING, job->hold_at = "";
+    job->run_ms = take_u32(reader), job->memory_mb = take_u32(reader), job->data_mb = take_u32(reader);
+    job->processes = take_u32(reader);
+    job->output_bytes = job->keep_bytes = take_u32(reader);
+    job->execute = take_texts(reader);
+    job->environment = take_texts(reader);
+    job->command_input = take_bytes(reader);
+}
+
+static bool is_complete(const struct job *job) {
+    return job->mode < COMPARE_MODES && job->execute[0] && (!*job->hold_at || job->hold_execute[0]);
+}
+
+/* Parse a request. Returns NULL, or the error in the frame; for an empty frame, with which a client checks that the harness
  * replies, the error is empty. */
 const char *parse_job(const struct frame *frame, struct job *job) {
     struct reader reader = {frame->data, frame->data + frame->size, false};
@@ -144,25 +177,12 @@ const char *parse_job(const struct frame *frame, struct job *job) {
     job->frame = frame;
     if (frame->size == 0) return "";
     if (take_u32(&reader) != VERSION) return "the frame is of another version of the protocol";
-    uint32_t mode = take_u32(&reader);
-    job->mode = (enum compare_mode)mode;
-    job->stop_on_failure = take_u32(&reader) != 0;
-    job->run_ms = take_u32(&reader), job->compile_ms = take_u32(&reader);
-    job->memory_mb = take_u32(&reader), job->compile_mb = take_u32(&reader), job->data_mb = take_u32(&reader);
-    job->processes = take_u32(&reader);
-    job->output_bytes = take_u32(&reader), job->keep_bytes = take_u32(&reader);
-    job->absolute = take_double(&reader), job->relative = take_double(&reader);
-    job->hold_at = take_text(&reader);
-    job->hold_execute = take_texts(&reader);
-    job->hold_files = take_files(&reader, &job->hold_file_count);
-    job->files = take_files(&reader, &job->file_count);
-    job->compile = take_texts(&reader);
-    job->execute = take_texts(&reader);
-    job->environment = take_texts(&reader);
-    take_tests(&reader, job);
-    bool whole = !reader.bad && reader.at == reader.end && mode < COMPARE_MODES && job->file_count > 0 &&
-                 job->execute[0] && job->test_count > 0 && (!*job->hold_at || job->hold_execute[0]);
-    return whole ? NULL : "the frame is malformed";
+    uint32_t request = take_u32(&reader);
+    job->request = (enum request)request;
+    if (request == RUN_PROGRAM) take_program(&reader, job);
+    else if (request == RUN_COMMAND) take_command(&reader, job);
+    bool whole = !reader.bad && reader.at == reader.end && request < REQUESTS;
+    return whole && (request == CLEAR || is_complete(job)) ? NULL : "the frame is malformed";
 }
 
 void free_job(struct job *job) {

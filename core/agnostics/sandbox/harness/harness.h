@@ -24,6 +24,9 @@ enum verdict {
     SKIPPED = 9
 };
 
+/* What a frame asks for. The commands of a session leave their files, until the slot is cleared. */
+enum request { RUN_PROGRAM, RUN_COMMAND, CLEAR, REQUESTS };
+
 enum compare_mode { COMPARE_TOKENS, COMPARE_LINES, COMPARE_EXACT, COMPARE_FLOATS, COMPARE_NOTHING, COMPARE_MODES };
 
 struct slice {
@@ -42,6 +45,7 @@ struct test {
 };
 
 struct job {
+    enum request request;
     enum compare_mode mode;
     bool stop_on_failure;
     uint32_t run_ms, compile_ms, memory_mb, compile_mb, data_mb, processes, output_bytes, keep_bytes;
@@ -57,6 +61,7 @@ struct job {
     size_t hold_file_count;
     struct test *tests;
     size_t test_count;
+    struct slice command_input;
     const struct frame *frame; /* the one that holds it */
 };
 
@@ -247,5 +252,7 @@ bool products_unchanged(void);
 
 /* job.c */
 void run_job(const struct job *job, struct result *result);
+void run_command_of_session(const struct job *job, struct result *result);
+void clear_slot(struct result *result);
 
 #endif

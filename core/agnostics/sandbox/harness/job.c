@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 enum { COMPILE_FILE_BYTES = 256 << 20, COMPILE_LOG_BYTES = 64 << 20, COMPILE_PROCESSES = 64, KEPT_BYTES = 128 << 10 };
+enum { CANNOT_START = 127, SESSION_FILE_BYTES = 256 << 20 };
 
 static struct frame out_buffer, err_buffer;
 static const char no_memory[] = "no memory for the streams of a program";
@@ -69,9 +70,11 @@ static const char *prepare(const struct job *job, struct run_result *compiled) {
     return error;
 }
 
-/* A toolchain that cannot be started is an error of the sandbox; a compiled program that cannot is a runtime error. */
+/* A toolchain that cannot be started is an error of the sandbox; a compiled program that cannot is a runtime error, and
+ * so is a command of a session, with the exit status that shells give it. */
 static const char *start_failed(const struct job *job, const char *error, struct run_result *run) {
-    if (job->execute[0][0] != '.') return error;
+    if (job->request != RUN_COMMAND && job->execute[0][0] != '.') return error;
+    if (job->request == RUN_COMMAND) run->exit_code = CANNOT_START;
     run->verdict = RUNTIME_ERROR;
     run->err = (struct slice){error, strlen(error)};
     return NULL;
@@ -86,7 +89,8 @@ static void shrink_memory(const struct job *job) {
 static const char *run_program(const struct job *job, const struct streams *streams, struct run_result *run) {
     char path_buffer[4096];
     static char message[512];
-    struct limits limits = {job->run_ms * 1000UL, job->output_bytes + 1UL, job->output_bytes,
+    uint64_t file_bytes = job->request == RUN_COMMAND ? SESSION_FILE_BYTES : job->output_bytes + 1UL;
+    struct limits limits = {job->run_ms * 1000UL, file_bytes,              job->output_bytes,
                             job->memory_mb,       job->data_mb,            job->processes,
                             is_forked(job)};
     const char *path = find_executable(job->execute[0], job->environment, path_buffer, sizeof path_buffer);
@@ -164,6 +168,35 @@ static const char *prepare_and_run(const struct job *job, struct result *result)
     if (compiled.verdict == ACCEPTED) return run_tests(job, result);
     put_u32(result, 0);
     return NULL;
+}
+
+static const char *run_in_session(const struct job *job, struct result *result) {
+    const struct test test = {job->command_input, {"", 0}};
+    struct run_result run;
+    struct difference difference;
+    const char *error = run_test(job, &test, &run, &difference);
+    if (error) return error;
+    put_byte(result, 0); /* nothing was compiled */
+    put_u32(result, 1);
+    put_run_result(result, &run, NULL);
+    put_text(result, "");
+    return NULL;
+}
+
+/* Run a command of a session and write its result: what it has written stays. */
+void run_command_of_session(const struct job *job, struct result *result) {
+    begin_result(result, "");
+    hold_reserve();
+    const char *error = run_in_session(job, result);
+    if (error) begin_result(result, error);
+    shrink(&out_buffer), shrink(&err_buffer);
+}
+
+/* End a session: no process or file of it is left. */
+void clear_slot(struct result *result) {
+    kill_everything();
+    begin_result(result, wipe_scratch() ? "" : "cannot clear the folders after a session");
+    put_byte(result, 0), put_u32(result, 0), put_text(result, "");
 }
 
 /* Run a job and write its result. */

@@ -183,18 +183,24 @@ static void add_harness_environment(struct job *job) {
     job->environment = all;
 }
 
+static void handle(struct job *job, struct result *result) {
+    if (job->request == CLEAR) {
+        clear_slot(result);
+        return;
+    }
+    add_harness_environment(job);
+    if (job->request == RUN_COMMAND) run_command_of_session(job, result);
+    else run_job(job, result);
+}
+
 static bool serve_job(struct result *result) {
     struct frame frame;
     struct job job;
     if (!read_frame(settings.connection, &frame)) return false;
     const char *error = parse_job(&frame, &job);
     settings.frame_kb = frame.size >> 10;
-    if (error) {
-        begin_result(result, error);
-    } else {
-        add_harness_environment(&job);
-        run_job(&job, result);
-    }
+    if (error) begin_result(result, error);
+    else handle(&job, result);
     free_job(&job);
     bool big = frame.size > BIG_FRAME;
     free_frame(&frame);

@@ -1,0 +1,122 @@
+"""The slots of sessions: warm ones that wait, and those that are in use."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Self
+
+from agnostics.sandbox.backend import Slot
+from agnostics.sandbox.modes import AUTO, RAY_PREFIX, Backends, choose_backend
+from agnostics.sandbox.session import TRANSFER_BYTES, Session
+from agnostics.types.errors import AgnosticsError, UsageError
+from agnostics.types.language import Language
+from agnostics.types.task import Limits
+
+WORKSPACE_MB = 256
+"""The memory that a slot has for the files of a session, beside that of its commands."""
+_OVERHEAD_MB = WORKSPACE_MB + 32 + (3 * TRANSFER_BYTES >> 20)
+"""With the harness, and what it holds while files are carried: the frame, the input and the output."""
+_STARTS_AT_ONCE = 8
+_START_TIMEOUT_S = 1800.0
+"""The first slot of a language may wait for its image."""
+
+
+class SessionPool:
+    """Opens sessions in slots of a language. A context manager; `close` ends every session.
+
+    A slot is cleared after a session and kept for another one; one that cannot be is replaced. `warm` slots more than
+    are in use are kept ready, so that a session starts at once. `sandbox` is `auto` or the name of a backend on this
+    machine; `backends` are the built-in ones by default. Raises UsageError for an unknown sandbox and
+    MissingRequirement for one that does not work here.
+    """
+
+    def __init__(
+        self,
+        language: Language,
+        sandbox: str = AUTO,
+        limits: Limits | None = None,
+        warm: int = 1,
+        backends: Backends | None = None,
+    ) -> None:
+        if sandbox.startswith(RAY_PREFIX):
+            raise UsageError("sessions run on this machine, not on the nodes of a cluster; use --sandbox auto")
+        self._language = language
+        self._limits = limits or Limits()
+        self._warm = warm
+        self._slot_factory = choose_backend(sandbox, backends).open()
+        self._starter = ThreadPoolExecutor(_STARTS_AT_ONCE, thread_name_prefix="agnostics-session-start")
+        self._lock = threading.Lock()
+        self._ready = deque[Future[Slot]]()
+        self._sessions = set[Session]()
+        self._closed = False
+        with self._lock:
+            self._keep_warm()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def open(self) -> Session:
+        """Open a session with an empty workspace; it waits for a slot if none is ready.
+
+        Raises MissingRequirement if the language's toolchain is not here, AgnosticsError if no slot starts.
+        """
+        with self._lock:
+            if self._closed:
+                raise AgnosticsError("the sandbox is closed")
+            starting = self._ready.popleft() if self._ready else self._starter.submit(self._start)
+            self._keep_warm()
+        slot = starting.result(timeout=_START_TIMEOUT_S)
+        session = Session(slot, self._limits, lambda cleared: self._take_back(session, slot, cleared))
+        with self._lock:
+            self._sessions.add(session)
+        return session
+
+    def await_warm(self) -> None:
+        """Wait until the warm slots have started. Raises MissingRequirement or AgnosticsError if one does not start."""
+        with self._lock:
+            ready = list(self._ready)
+        for starting in ready:
+            starting.result(timeout=_START_TIMEOUT_S)
+
+    def close(self) -> None:
+        """End every session and every slot. Safe to call twice."""
+        with self._lock:
+            self._closed = True
+            sessions, ready = list(self._sessions), list(self._ready)
+            self._ready.clear()
+        for session in sessions:
+            session.close()
+        self._starter.shutdown(cancel_futures=True)
+        for starting in ready:
+            if not starting.cancelled() and not starting.exception():
+                starting.result().close()
+        self._slot_factory.close()
+
+    def _keep_warm(self) -> None:
+        while len(self._ready) < self._warm:
+            self._ready.append(self._starter.submit(self._start))
+
+    def _start(self) -> Slot:
+        slot = self._slot_factory.start(self._language)
+        try:
+            slot.set_limits(self._limits.memory_mb + _OVERHEAD_MB, self._limits.processes)
+        except BaseException:
+            slot.close()
+            raise
+        return slot
+
+    def _take_back(self, session: Session, slot: Slot, cleared: bool) -> None:
+        """Keep the slot of a closed session for another one, the next, if it is cleared."""
+        with self._lock:
+            self._sessions.discard(session)
+            if cleared and not self._closed:
+                ready = Future[Slot]()
+                ready.set_result(slot)
+                self._ready.appendleft(ready)
+                return
+        slot.close()
