@@ -32,7 +32,7 @@ CLEAN = b"2"
 def pool(mode: str, languages: dict[str, Language]) -> Iterator[SessionPool]:
     """Sessions that follow one another in one slot, which has a C compiler."""
     backends = {**builtin_backends(), OrdinaryUserBackend.name: OrdinaryUserBackend()}
-    with SessionPool(languages["fortran"], mode, Limits(run_s=1.0, memory_mb=256), 0, backends) as made:
+    with SessionPool(languages["fortran"], mode, Limits(run_s=0.5, memory_mb=256), 0, backends) as made:
         yield made
 
 

@@ -35,9 +35,9 @@ TASK = Task(id="t", tests=(Test(input="", output=""),))
 PARAMS = SamplingParams(temperature=0.7, max_completion_tokens=24)
 REQUESTS = [CompletionRequest(tuple(range(5, 12 + index % 4)), seed=index) for index in range(8)]
 RATE = 1e-2
-LENGTHS = (5, 40, 150, 500, 500, 1900, 1900, 1900)
-"""Tokens of the requests in flight: an engine in other processes does not wait for new weights, and of completions
-without end one is long enough for any delay."""
+LENGTHS = (5, 40, 150, 500, 500, *(1900,) * 35)
+"""Tokens of the requests in flight: an engine in other processes does not wait for new weights, and long completions
+without end, one after the other, are there for any delay."""
 
 
 def main(folder: Path, train: TrainConfig, workers: int) -> dict[str, Any]:
@@ -73,11 +73,15 @@ def _sampled(engine: Engine) -> list[Rollout]:
     return [_rollout(index, completions[index]) for index in range(len(REQUESTS))]
 
 
+def _request(index: int) -> CompletionRequest:
+    return REQUESTS[index % len(REQUESTS)]
+
+
 def _rollout(index: int, completion: Completion) -> Rollout:
     return Rollout(
         task=TASK,
         sample=0,
-        prompt_ids=REQUESTS[index].prompt_ids,
+        prompt_ids=_request(index).prompt_ids,
         segments=(completion.segment,),
         advantage=1.0 - 2 * (index % 2),
         loss_weight=0.02,
@@ -89,15 +93,13 @@ def _in_flight(engine: Engine, policy: Policy, rollouts: Sequence[Rollout], fold
     models = {policy.version: _merged(folder, policy)}
     policy.update(rollouts, GRPO.loss, RATE)
     models[policy.version] = _merged(folder, policy)
-    for index, (request, length) in enumerate(zip(REQUESTS, LENGTHS, strict=True)):
-        engine.add_request(index, request, replace(PARAMS, max_completion_tokens=length))
+    for index, length in enumerate(LENGTHS):
+        engine.add_request(index, _request(index), replace(PARAMS, max_completion_tokens=length))
     finished = dict[int, Completion]()
     while not finished:
         finished.update(engine.step())
     engine.load_weights(policy.adapter(), policy.version)
-    while engine.has_unfinished_requests and not any(
-        policy.version in one.policy_versions for one in finished.values()
-    ):
+    while engine.has_unfinished_requests and not any(len(set(one.policy_versions)) > 1 for one in finished.values()):
         finished.update(engine.step())
     engine.abort_all()
     return _by_version([_rollout(index, completion) for index, completion in finished.items()], models)

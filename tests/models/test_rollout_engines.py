@@ -118,20 +118,28 @@ def test_weights_change_in_flight_and_every_token_has_the_version_that_sampled_i
 
 def _check_each_version(finished: dict[int, Completion], old: Any, new: Any) -> None:
     """Each token was sampled from the weights whose version it has, in some completions from both."""
-    assert any(set(completion.policy_versions) == {0, 1} for completion in finished.values())
+    assert any(map(_is_mixed, finished.values()))
     for index, completion in finished.items():
         assert sorted(completion.policy_versions) == list(completion.policy_versions)
         for version, model in enumerate([old, new]):
             places = [place for place, other in enumerate(completion.policy_versions) if other == version]
-            assert _largest_mismatch(model, [REQUESTS[index]], [completion], places) < 1e-4
+            assert _largest_mismatch(model, [_request(index)], [completion], places) < 1e-4
+
+
+def _is_mixed(completion: Completion) -> bool:
+    return set(completion.policy_versions) == {0, 1}
+
+
+def _request(index: int) -> CompletionRequest:
+    return REQUESTS[index % len(REQUESTS)]
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_vllm_in_processes_of_its_own_takes_new_weights_in_flight_and_its_end_is_one_line(
     workers: int, tiny_model: Callable[..., Path]
 ) -> None:
-    """The engine does not wait for this process: of completions without end, one is long enough for any delay."""
-    folder, lengths = tiny_model(tied=True), (5, 40, 150, 500, 1900)
+    """The engine does not wait for this process: long completions, one after the other, are there for any delay."""
+    folder, lengths = tiny_model(tied=True), (5, 40, 150, 500, *(1900,) * 36)
     old: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
     new: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
     _disturb(old)
@@ -141,13 +149,13 @@ def test_vllm_in_processes_of_its_own_takes_new_weights_in_flight_and_its_end_is
     with open_engine("vllm", settings, separate_process=True) as engine:
         engine.load_weights(((name, weight.detach()) for name, weight in old.named_parameters()), version=0)
         for index, length in enumerate(lengths):
-            engine.add_request(index, REQUESTS[index], replace(PARAMS, max_completion_tokens=length))
+            engine.add_request(index, _request(index), replace(PARAMS, max_completion_tokens=length))
         finished = dict[int, Completion]()
         while not finished:
             finished.update(engine.step())
         engine.set_num_threads(1)
         engine.load_weights(((name, weight.detach()) for name, weight in new.named_parameters()), version=1)
-        while engine.has_unfinished_requests and not any(1 in one.policy_versions for one in finished.values()):
+        while engine.has_unfinished_requests and not any(map(_is_mixed, finished.values())):
             finished.update(engine.step())
         engine.abort_all()
         _check_each_version(finished, old, new)
