@@ -15,7 +15,7 @@ KEEP_BYTES = 4096
 """The size to which a result cuts each output."""
 COMPILE_MB = 512
 """The memory limit of compilers (MiB), unless their program's own limit is higher."""
-_ENVIRONMENT = {"LANG": "C.UTF-8"}
+ENVIRONMENT = {"LANG": "C.UTF-8"}
 _RUN_CHECKER = 'read -r n; exec "$@" "input.$n" "output.$n" "expected.$n"'
 """The command of a checker; its standard input is the number of the test whose output it checks."""
 _COMPILER_STOPPED = {
@@ -101,7 +101,7 @@ def _build_job(
         files=files,
         compile=language.compile_argv(),
         execute=language.execute_argv(),
-        environment={**_ENVIRONMENT, **language.environment},
+        environment={**ENVIRONMENT, **language.environment},
         tests=tests,
         run_s=limits.run_s,
         compile_s=limits.compile_s,

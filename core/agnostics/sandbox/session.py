@@ -12,6 +12,7 @@ from pathlib import PurePosixPath
 from typing import Self
 
 from agnostics.sandbox.backend import Slot
+from agnostics.sandbox.job_codec import ENVIRONMENT
 from agnostics.sandbox.protocol import (
     Command,
     JobResult,
@@ -21,6 +22,7 @@ from agnostics.sandbox.protocol import (
     encode_clear,
     encode_command,
 )
+from agnostics.sandbox.worker import WATCHDOG_EXTRA_S, data_limit_mb, watchdog_s
 from agnostics.types.errors import AgnosticsError, UsageError
 from agnostics.types.task import Limits
 from agnostics.types.verification import Verdict
@@ -28,10 +30,6 @@ from agnostics.types.verification import Verdict
 TRANSFER_BYTES = 64 << 20
 """The most that one `put`, `get` or `snapshot` carries."""
 _TRANSFER_S = 60.0
-_REPLY_EXTRA_S = 30.0
-_BUSY_MACHINE_FACTOR = 10
-"""On a busy machine a command may take this many times its limit, and a second (harness/run.c)."""
-_ENVIRONMENT = {"LANG": "C.UTF-8"}
 _PACK = (
     "sh",
     "-c",
@@ -91,13 +89,13 @@ class Session:
         limits = self._limits
         command = Command(
             argv=argv,
-            environment={**_ENVIRONMENT, **(environment or {})},
+            environment={**ENVIRONMENT, **(environment or {})},
             stdin=stdin,
             run_s=run_s or limits.run_s,
             memory_mb=limits.memory_mb,
             processes=limits.processes,
             output_bytes=output_bytes or limits.output_bytes,
-            data_mb=2 * limits.memory_mb if "memory" in self._slot.unenforced else 0,
+            data_mb=data_limit_mb(limits.memory_mb, self._slot.unenforced),
         )
         (result,) = self._ask(encode_command(command), command.run_s).tests
         return result
@@ -178,8 +176,8 @@ class Session:
 
     def _exchange(self, frame: bytes | bytearray, run_s: float) -> JobResult:
         connection = self._slot.connection
-        deadline = time.monotonic() + _BUSY_MACHINE_FACTOR * run_s + 1 + _REPLY_EXTRA_S
-        connection.settimeout(_REPLY_EXTRA_S)
+        deadline = time.monotonic() + watchdog_s([run_s])
+        connection.settimeout(WATCHDOG_EXTRA_S)
         connection.sendall(frame)
         while True:
             connection.settimeout(max(0.001, deadline - time.monotonic()))

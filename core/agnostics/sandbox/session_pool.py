@@ -10,13 +10,14 @@ from typing import Self
 from agnostics.sandbox.backend import Slot
 from agnostics.sandbox.modes import AUTO, RAY_PREFIX, Backends, choose_backend
 from agnostics.sandbox.session import TRANSFER_BYTES, Session
+from agnostics.sandbox.worker import HARNESS_MB
 from agnostics.types.errors import AgnosticsError, UsageError
 from agnostics.types.language import Language
 from agnostics.types.task import Limits
 
 WORKSPACE_MB = 256
 """The memory that a slot has for the files of a session, beside that of its commands."""
-_OVERHEAD_MB = WORKSPACE_MB + 32 + (3 * TRANSFER_BYTES >> 20)
+_OVERHEAD_MB = WORKSPACE_MB + HARNESS_MB + (3 * TRANSFER_BYTES >> 20)
 """With the harness, and what it holds while files are carried: the frame, the input and the output."""
 _STARTS_AT_ONCE = 8
 _START_TIMEOUT_S = 1800.0
@@ -74,6 +75,9 @@ class SessionPool:
         session = Session(slot, self._limits, lambda cleared: self._take_back(session, slot, cleared))
         with self._lock:
             self._sessions.add(session)
+            closed = self._closed
+        if closed:  # while the slot started
+            session.close()
         return session
 
     def await_warm(self) -> None:

@@ -15,7 +15,7 @@ from agnostics.types.language import Language
 WATCHDOG_EXTRA_S = 30.0
 _BUSY_MACHINE_FACTOR = 10
 """On a busy machine a run may take this many times its limit, and a second (harness/run.c)."""
-_HARNESS_MB = 32
+HARNESS_MB = 32
 _FORK_SERVER_MB = 192
 """The most memory that an interpreter takes to be forked (harness/fork_server.c)."""
 
@@ -69,16 +69,21 @@ class QueuedJob:
     @property
     def watchdog_s(self) -> float:
         """The time after which a harness that has not returned the result is taken for dead."""
-        runs = [self.job.run_s] * len(self.job.tests) + ([self.job.compile_s] if self.job.compile else [])
-        return sum(_BUSY_MACHINE_FACTOR * limit_s + 1 for limit_s in runs) + WATCHDOG_EXTRA_S
+        return watchdog_s([self.job.run_s] * len(self.job.tests) + ([self.job.compile_s] if self.job.compile else []))
 
-    def data_limit_mb(self, unenforced: tuple[str, ...]) -> int:
-        """RLIMIT_DATA for the program if the slot has no memory limit of its own; 0 for none.
 
-        It is twice the limit that the harness then watches, because a failed allocation looks like any other error of
-        the program.
-        """
-        return 2 * self.job.memory_mb if "memory" in unenforced else 0
+def watchdog_s(limits_s: Iterable[float]) -> float:
+    """The time after which a harness that has not answered is taken for dead, from the time limits of its runs."""
+    return sum(_BUSY_MACHINE_FACTOR * limit_s + 1 for limit_s in limits_s) + WATCHDOG_EXTRA_S
+
+
+def data_limit_mb(memory_mb: int, unenforced: tuple[str, ...]) -> int:
+    """RLIMIT_DATA for a program if its slot has no memory limit of its own; 0 for none.
+
+    It is twice the limit that the harness then watches, because a failed allocation looks like any other error of the
+    program.
+    """
+    return 2 * memory_mb if "memory" in unenforced else 0
 
 
 def slot_key(language: Language) -> str:
@@ -91,7 +96,7 @@ def _slot_limits(job: Job, frame_bytes: int) -> tuple[int, int]:
     compiles = job.compile is not None
     streams_mb = (2 * frame_bytes + 2 * job.output_bytes) >> 20
     fork_server_mb = _FORK_SERVER_MB if job.hold_at else 0
-    overhead_mb = _HARNESS_MB + fork_server_mb + -(-streams_mb // 32) * 32
+    overhead_mb = HARNESS_MB + fork_server_mb + -(-streams_mb // 32) * 32
     memory_mb = max(job.memory_mb, job.compile_mb) if compiles else job.memory_mb
     return memory_mb + overhead_mb, max(job.processes, 64) if compiles else job.processes
 
@@ -158,7 +163,7 @@ class Worker:
 
     def submit(self, job: QueuedJob) -> None:
         """Send a job to the harness. Raises OSError if the harness is gone."""
-        set_data_limit(job.frame, job.data_limit_mb(self.slot.unenforced))
+        set_data_limit(job.frame, data_limit_mb(job.job.memory_mb, self.slot.unenforced))
         self._send_buffer += job.frame
         self.in_flight.append(job)
         self._jobs_sent += 1

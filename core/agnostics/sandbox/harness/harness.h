@@ -187,7 +187,7 @@ struct usage {
 };
 
 void measure_processes(pid_t program, bool memory, struct usage *usage);
-void kill_small_processes(void);
+bool is_resident(pid_t pid, uint64_t *kb);
 
 /* elf.c */
 uint64_t writable_mb(const char *path);
@@ -227,6 +227,7 @@ struct entry { /* of a folder, as getdents64(2) gives it */
 
 bool is_dots(const char *name);
 void kill_everything(void);
+void kill_small_processes(void);
 void open_folders(void);
 void restore_folders(void);
 const char *write_file(const struct file *file);

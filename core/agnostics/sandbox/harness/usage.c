@@ -1,16 +1,13 @@
-/* The resource usage of the slot's living processes, read from /proc, and the end of small ones. */
+/* The resource usage of the slot's living processes, read from /proc. */
 #include "harness.h"
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-enum { SMALL_PAUSE_US = 500, SMALL_END_US = 1000000 };
 
 static bool read_text(const char *path, char *text, size_t size) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -103,34 +100,10 @@ void measure_processes(pid_t program, bool memory, struct usage *usage) {
 }
 
 /* The resident memory of a process; false once it has none, because it ends. */
-static bool is_resident(int pid, uint64_t *kb) {
+bool is_resident(pid_t pid, uint64_t *kb) {
     char path[64], text[4096];
     snprintf(path, sizeof path, "/proc/%d/status", pid);
     if (!read_text(path, text, sizeof text) || !strstr(text, "\nVmRSS:")) return false;
     *kb = size_kb(text, "\nVmRSS:");
     return true;
-}
-
-static bool kill_small(uint64_t limit_kb) {
-    bool found = false;
-    uint64_t kb;
-    DIR *processes = opendir("/proc");
-    for (struct dirent *entry; processes && (entry = readdir(processes));) {
-        int pid = atoi(entry->d_name);
-        if (pid <= 1 || pid == fork_server_pid() || !is_resident(pid, &kb) || kb > limit_kb) continue;
-        kill(pid, SIGKILL);
-        found = true;
-    }
-    if (processes) closedir(processes);
-    return found;
-}
-
-/* Kill the processes that are no larger than the harness, and wait for their end, before the others are killed: where
- * memory has run out, the kernel may be choosing a process to kill on behalf of one of them, one after the other. If all
- * larger ones ended meanwhile, it would choose the harness. */
-void kill_small_processes(void) {
-    const struct timespec pause = {0, SMALL_PAUSE_US * 1000L};
-    uint64_t own_kb, end_us = clock_us() + SMALL_END_US;
-    if (!settings.namespaced || !is_resident(getpid(), &own_kb)) return;
-    while (kill_small(2 * own_kb) && clock_us() < end_us) nanosleep(&pause, NULL);
 }

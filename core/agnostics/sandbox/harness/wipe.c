@@ -15,6 +15,7 @@
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static int work = -1, scratch = -1;
@@ -22,7 +23,7 @@ static char **kept; /* the names in the work folder that stay between tests */
 static size_t kept_count;
 static bool kept_read_only; /* each of them is protected */
 
-enum { MAX_PROTECTED = 64 };
+enum { MAX_PROTECTED = 64, SMALL_PAUSE_US = 500, SMALL_END_US = 1000000 };
 
 /* Without a pid namespace: orphans become children of the harness (their subreaper), so repeat until there are none. */
 static void kill_children(void) {
@@ -40,6 +41,30 @@ void kill_everything(void) {
         if (settings.namespaced) kill(-1, SIGKILL);
         else kill_children();
     } while (waitpid(-1, NULL, 0) > 0 || errno == EINTR);
+}
+
+static bool kill_small(uint64_t limit_kb) {
+    bool found = false;
+    uint64_t kb;
+    DIR *processes = opendir("/proc");
+    for (struct dirent *entry; processes && (entry = readdir(processes));) {
+        int pid = atoi(entry->d_name);
+        if (pid <= 1 || pid == fork_server_pid() || !is_resident(pid, &kb) || kb > limit_kb) continue;
+        kill(pid, SIGKILL);
+        found = true;
+    }
+    if (processes) closedir(processes);
+    return found;
+}
+
+/* Kill the processes that are no larger than the harness, and wait for their end, before the others are killed: where
+ * memory has run out, the kernel may be choosing a process to kill on behalf of one of them, one after the other. If all
+ * larger ones ended meanwhile, it would choose the harness. */
+void kill_small_processes(void) {
+    const struct timespec pause = {0, SMALL_PAUSE_US * 1000L};
+    uint64_t own_kb, end_us = clock_us() + SMALL_END_US;
+    if (!settings.namespaced || !is_resident(getpid(), &own_kb)) return;
+    while (kill_small(2 * own_kb) && clock_us() < end_us) nanosleep(&pause, NULL);
 }
 
 static int open_folder(const char *path) {
