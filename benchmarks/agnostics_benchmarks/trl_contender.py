@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from statistics import fmean
@@ -95,8 +96,14 @@ class Reward:
 
     def _verify(self, rollouts: Sequence[Rollout]) -> list[Rollout]:
         """The rollouts, verified, all at the same time."""
-        pending = [self._verifier.verify(rollout) for rollout in rollouts]
-        return [verified.result(timeout=VERDICT_TIMEOUT_S) for verified in pending]
+        pending = [
+            self._verifier.submit(self._verifier.program_in(rollout.task, rollout.text), rollout.task)
+            for rollout in rollouts
+        ]
+        return [
+            replace(rollout, verification=verified.result(timeout=VERDICT_TIMEOUT_S))
+            for rollout, verified in zip(rollouts, pending, strict=True)
+        ]
 
 
 def _trainer(config: RunConfig, inputs: RunInputs, prompts: Iterable[RenderedPrompt], reward: Reward) -> Any:

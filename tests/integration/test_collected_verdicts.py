@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 import pytest
+from agnostics.environments.answer import ANSWER
 from agnostics.inference.engine import SamplingParams
 from agnostics.inference.openai_client import Endpoint
 from agnostics.rollout import rollout_verifier
 from agnostics.rollout.collector import RolloutCollector
+from agnostics.rollout.episode_loop import EpisodeLoop
 from agnostics.rollout.prompts import RenderedPrompt
 from agnostics.rollout.rollout_verifier import RolloutVerifier
 from agnostics.rollout.sources import EndpointSource
@@ -31,8 +33,12 @@ def collect(chat_server: Server, languages: dict[str, Language]) -> Iterator[Col
     def collected(programs: Sequence[str], tests: Sequence[Test], *, stop_on_failure: bool = True) -> list[Rollout]:
         tasks = [Task(id=str(number), tests=tuple(tests)) for number in range(len(programs))]
         prompts = [RenderedPrompt(task, program) for task, program in zip(tasks, programs, strict=True)]
-        with Endpoint(server.url, "m") as endpoint, EndpointSource(endpoint, len(programs)) as source:
-            made = RolloutCollector(source, RolloutVerifier(languages["lua"], verifier))
+        with (
+            Endpoint(server.url, "m") as endpoint,
+            EndpointSource(endpoint, len(programs)) as source,
+            EpisodeLoop(source, ANSWER, RolloutVerifier(languages["lua"], verifier)) as episodes,
+        ):
+            made = RolloutCollector(episodes)
             return made.collect(prompts, 1, PARAMS, "seed", stop_on_failure=stop_on_failure).rollouts
 
     with Verifier("bubblewrap", 1) as verifier:

@@ -10,9 +10,11 @@ from itertools import count
 import pytest
 from agnostics.algorithms.algorithm import ScoringContext
 from agnostics.algorithms.dapo import DAPO
+from agnostics.environments.answer import ANSWER
 from agnostics.inference.engine import SamplingParams
 from agnostics.inference.openai_client import Endpoint
 from agnostics.rollout.collector import RolloutCollector
+from agnostics.rollout.episode_loop import EpisodeLoop
 from agnostics.rollout.pending_batch import BatchRequest, DynamicSampling
 from agnostics.rollout.prompts import RenderedPrompt
 from agnostics.rollout.rollout_verifier import RolloutVerifier
@@ -40,8 +42,12 @@ def collect(chat_server: Server, languages: dict[str, Language]) -> Iterator[Col
         server = chat_server(reply)
         score = partial(DAPO.score_group, context=ScoringContext(Accepted(), 64, 1000))
         dynamic = DynamicSampling([list(map(_prompt, chain)) for chain in others], score, DAPO.has_signal)
-        with Endpoint(server.url, "m") as endpoint, EndpointSource(endpoint, 16) as source:
-            collector = RolloutCollector(source, RolloutVerifier(languages["lua"], verifier))
+        with (
+            Endpoint(server.url, "m") as endpoint,
+            EndpointSource(endpoint, 16) as source,
+            EpisodeLoop(source, ANSWER, RolloutVerifier(languages["lua"], verifier)) as episodes,
+        ):
+            collector = RolloutCollector(episodes)
             return collector.submit(BatchRequest(list(map(_prompt, questions)), 2, PARAMS, "seed"), dynamic).result()
 
     with Verifier("bubblewrap", 2) as verifier:

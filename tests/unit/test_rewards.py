@@ -11,7 +11,7 @@ from agnostics.algorithms.algorithm import ScoringContext
 from agnostics.algorithms.grpo import GRPO
 from agnostics.plugins.loader import PluginFilter
 from agnostics.plugins.manager import PluginManager
-from agnostics.plugins.reward_file import absolute_reward
+from agnostics.plugins.python_file import absolute_python_name
 from agnostics.train.config import load_config
 from agnostics.types.errors import UsageError
 from agnostics.types.rollout import FinishReason, Rollout
@@ -144,7 +144,7 @@ def test_a_class_says_itself_whether_it_needs_all_tests(file: Callable[[str], Pa
 @pytest.mark.parametrize(
     ("source", "name", "message"),
     [
-        ("", "nowhere.py:f", "{folder}/nowhere.py: no such file of a reward"),
+        ("", "nowhere.py:f", "{folder}/nowhere.py: no such file (reward)"),
         ("def brief(group): ...", "rewards.py:bref", "unknown reward in {path}: 'bref'; did you mean 'brief'?"),
         ("", "rewards.py", "reward '{path}' names no function; as in: --set reward={path}:FUNCTION"),
         ("import nothing_here", "rewards.py:f", "{path} cannot be imported: ModuleNotFoundError: No module named"),
@@ -198,5 +198,5 @@ def test_a_written_configuration_names_the_file_by_its_whole_path(
     path = file("")
     monkeypatch.chdir(path.parent)
     assert load_config(None, ["reward=rewards.py:f"], {}).reward == "rewards.py:f"
-    assert absolute_reward("rewards.py:f") == f"{path}:f"
-    assert absolute_reward("accepted") == "accepted"
+    assert absolute_python_name("rewards.py:f") == f"{path}:f"
+    assert absolute_python_name("accepted") == "accepted"

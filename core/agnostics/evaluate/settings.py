@@ -7,7 +7,9 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from agnostics.environments.settings import EnvironmentOptions, EpisodeSettings
 from agnostics.inference.provider import default_engine
+from agnostics.plugins.python_file import absolute_python_name
 from agnostics.rollout.prompts import ChatSettings
 from agnostics.types.language import Language
 from agnostics.types.task import Frozen
@@ -39,6 +41,11 @@ class EvaluationSettings(Frozen):
     """Completions of each task."""
     temperature: PositiveFloat = 0.2
     """The sampling temperature."""
+    environment: str = "answer"
+    """The environment: answer, code-feedback, one of a plugin, or `path.py:NAME`: a class in a file."""
+    environment_options: EnvironmentOptions = Field(default={})
+    """Values of the environment's own fields, by name; docs/environments.md has those of each."""
+    episode: EpisodeSettings = EpisodeSettings()
     chat: ChatSettings = ChatSettings()
     language_prompt: bool = False
     """Begin each prompt with the language's, as training does; else it names the language and gives no advice."""
@@ -61,7 +68,7 @@ class EvaluationSettings(Frozen):
     dtype: Literal["float32", "bfloat16"] = "float32"
     """The type of the weights."""
     max_completion_tokens: PositiveInt = 1024
-    """The length at which completions are truncated."""
+    """The length at which completions, and each action of an episode, are truncated."""
     max_prompt_tokens: PositiveInt = 2048
     """Tasks with longer prompts are left out."""
     max_num_seqs: PositiveInt = 256
@@ -93,6 +100,7 @@ class EvaluationSettings(Frozen):
         Recorded completions are named after their file, unless a model is named.
         """
         names = {"language": absolute_name(self.language), "dataset": absolute_name(self.dataset)}
+        names["environment"] = absolute_python_name(self.environment)
         if self.completions:
             names["completions"] = absolute_path(self.completions)
         if self.completions and "model" not in self.model_fields_set:

@@ -5,22 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
+from agnostics.environments.environment import Environment, EpisodeLimits
+from agnostics.environments.settings import configured_environment, max_length
 from agnostics.evaluate.recorded_source import recorded_rollouts
 from agnostics.evaluate.settings import EvaluationSettings
 from agnostics.inference.engine import EngineSettings, SamplingParams, seed_for
 from agnostics.inference.openai_client import Endpoint
 from agnostics.inference.provider import open_engine
-from agnostics.models.loading import load_tokenizer, stop_ids
+from agnostics.models.loading import context_length, load_tokenizer, stop_ids
 from agnostics.models.resolve import completion_room, resolve_model
 from agnostics.plugins.manager import PluginManager
 from agnostics.profiling.spans import SpanRecorder
 from agnostics.rollout.collector import RolloutCollector
+from agnostics.rollout.conversation import ConversationRenderer
 from agnostics.rollout.engine_loop import EngineLoop, EngineSource
-from agnostics.rollout.prompts import ChatSettings, RenderedPrompt, render_prompt
+from agnostics.rollout.episode_loop import EpisodeLoop
+from agnostics.rollout.prompts import RenderedPrompt, prompt_of, render_prompt
 from agnostics.rollout.rollout_verifier import RolloutVerifier
+from agnostics.rollout.session_pools import SessionPools
 from agnostics.rollout.sources import CompletionSource, EndpointSource, SampleRequest
 from agnostics.types.errors import UsageError
 from agnostics.types.language import Language
@@ -91,67 +97,95 @@ def open_source(
 ) -> Iterator[SampledRollouts | RecordedRollouts]:
     """The source that the settings name. `key` is the endpoint's; `done` are the samples that are stored already."""
     rollout_verifier = RolloutVerifier(language, verifier, strips_reasoning=settings.chat.thinking)
+    environment = configured_environment(plugins.environment(settings.environment), settings.environment_options)
+    sessions = SessionPools(settings.sandbox, plugins.sandboxes())
     if settings.completions:
         if not Path(settings.completions).is_file():
             raise UsageError(f"{settings.completions}: no such file")
         yield RecordedRollouts(settings, rollout_verifier, done)
     elif settings.endpoint:
+        limits = settings.episode.within(environment.limits, environment.limits.max_context_tokens)
         with (
             Endpoint(settings.endpoint, settings.model, key) as endpoint,
-            EndpointSource(endpoint, settings.max_concurrency) as source,
+            EndpointSource(endpoint, settings.max_concurrency) as remote,
+            EpisodeLoop(remote, environment, rollout_verifier, limits, sessions=sessions) as episodes,
         ):
-            collector = RolloutCollector(source, rollout_verifier)
-            yield SampledRollouts(settings, collector, lambda words, task: _message(words, task, settings.chat))
+            render = partial(prompt_of, chat=settings.chat, environment=environment, tool_form="text")
+            yield SampledRollouts(settings, RolloutCollector(episodes), render)
     else:
-        with _open_engine_source(settings, plugins, say) as (source, render):
-            yield SampledRollouts(settings, RolloutCollector(source, rollout_verifier), render)
+        model = _Model.find(settings, plugins, environment, say)
+        with (
+            model.open_engine(plugins, say) as source,
+            EpisodeLoop(source, environment, rollout_verifier, model.limits, model.renderer, sessions) as episodes,
+        ):
+            yield SampledRollouts(settings, RolloutCollector(episodes), partial(model.render, say=say))
 
 
-def _message(language: Language, task: Task, chat: ChatSettings) -> RenderedPrompt:
-    return RenderedPrompt(task, chat.message(language, task), system=chat.system)
+@dataclass(frozen=True, slots=True)
+class _Model:
+    """The model of an evaluation on this machine."""
 
+    settings: EvaluationSettings
+    environment: Environment[Any]
+    folder: Path
+    tokenizer: Any
+    longest_prompt: int
+    limits: EpisodeLimits
 
-@contextmanager
-def _open_engine_source(
-    settings: EvaluationSettings, plugins: PluginManager, say: Say
-) -> Iterator[tuple[CompletionSource, Callable[[Language, Task], RenderedPrompt | None]]]:
-    """An engine with the model of the settings, and the rendering of prompts for it."""
-    folder = resolve_model(settings.model, plugins, settings.language, sandbox=settings.sandbox, say=say)
-    tokenizer = load_tokenizer(folder)
-    longest = min(settings.max_prompt_tokens, completion_room(folder, settings.max_completion_tokens))
-    engine_settings = EngineSettings(
-        folder=folder,
-        stop_ids=stop_ids(folder, tokenizer),
-        max_length=longest + settings.max_completion_tokens,
-        max_num_seqs=settings.max_num_seqs,
-        dtype=settings.dtype,
-        kv_cache_gib=settings.kv_cache_gib,
-        tensor_parallel_size=settings.tensor_parallel_size,
-        cuda_graphs=settings.cuda_graphs,
-        chunked_prefill=settings.chunked_prefill,
-        detokenize=True,
-    )
-    say(f"loading {folder} into {settings.engine}")
-    with (
-        open_engine(
-            settings.engine,
-            engine_settings,
-            separate_process=settings.engine_processes > 1,
-            processes=settings.engine_processes,
-            beside_trainer=False,
-            providers=plugins.engines(),
-        ) as engine,
-        EngineLoop(engine, SpanRecorder()) as loop,
-    ):
-        source = EngineSource(loop, tokenizer, 2 * settings.max_num_seqs * settings.engine_processes)
-        yield source, lambda language, task: _render(tokenizer, language, task, settings.chat, longest, say)
+    @classmethod
+    def find(
+        cls, settings: EvaluationSettings, plugins: PluginManager, environment: Environment[Any], say: Say
+    ) -> Self:
+        """The model that the settings name. Raises UsageError if there is none."""
+        folder = resolve_model(settings.model, plugins, settings.language, sandbox=settings.sandbox, say=say)
+        return cls(
+            settings,
+            environment,
+            folder,
+            load_tokenizer(folder),
+            min(settings.max_prompt_tokens, completion_room(folder, settings.max_completion_tokens)),
+            settings.episode.within(environment.limits, context_length(folder)),
+        )
 
+    @property
+    def renderer(self) -> ConversationRenderer:
+        """The renderer of observations."""
+        return ConversationRenderer(self.tokenizer, self.settings.chat, stop_ids(self.folder, self.tokenizer))
 
-def _render(
-    tokenizer: Any, language: Language, task: Task, chat: ChatSettings, longest: int, say: Say
-) -> RenderedPrompt | None:
-    prompt = render_prompt(tokenizer, language, task, chat)
-    if len(prompt.token_ids) <= longest:
-        return prompt
-    say(f"task {task.id} is left out: more than {longest} tokens")
-    return None
+    @contextmanager
+    def open_engine(self, plugins: PluginManager, say: Say) -> Iterator[CompletionSource]:
+        """An engine with the model, as a source."""
+        settings = self.settings
+        engine_settings = EngineSettings(
+            folder=self.folder,
+            stop_ids=stop_ids(self.folder, self.tokenizer),
+            max_length=max_length(self.limits, self.longest_prompt, settings.max_completion_tokens),
+            max_num_seqs=settings.max_num_seqs,
+            dtype=settings.dtype,
+            kv_cache_gib=settings.kv_cache_gib,
+            tensor_parallel_size=settings.tensor_parallel_size,
+            cuda_graphs=settings.cuda_graphs,
+            chunked_prefill=settings.chunked_prefill,
+            detokenize=True,
+        )
+        say(f"loading {self.folder} into {settings.engine}")
+        with (
+            open_engine(
+                settings.engine,
+                engine_settings,
+                separate_process=settings.engine_processes > 1,
+                processes=settings.engine_processes,
+                beside_trainer=False,
+                providers=plugins.engines(),
+            ) as engine,
+            EngineLoop(engine, SpanRecorder()) as loop,
+        ):
+            yield EngineSource(loop, self.tokenizer, 2 * settings.max_num_seqs * settings.engine_processes)
+
+    def render(self, language: Language, task: Task, say: Say) -> RenderedPrompt | None:
+        """The prompt of a task; None if it is too long."""
+        prompt = render_prompt(self.tokenizer, language, task, self.settings.chat, self.environment)
+        if len(prompt.token_ids) <= self.longest_prompt:
+            return prompt
+        say(f"task {task.id} is left out: more than {self.longest_prompt} tokens")
+        return None

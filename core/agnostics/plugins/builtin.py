@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agnostics.algorithms.algorithm import Algorithm
 from agnostics.algorithms.cispo import CISPO
@@ -22,6 +22,7 @@ from agnostics.plugins.specs import CONTRACT_VERSION, hookimpl
 from agnostics.types.reward import Accepted, Format, PassedTests, RewardPolicy, Steps
 
 if TYPE_CHECKING:
+    from agnostics.environments.environment import Environment
     from agnostics.sandbox.backend import SandboxBackend
 
 AGN_CONTRACT = CONTRACT_VERSION
@@ -31,6 +32,14 @@ AGN_CONTRACT = CONTRACT_VERSION
 def agn_rewards() -> list[RewardPolicy]:
     """The reward of the paper, and those with a partial signal."""
     return [Accepted(), PassedTests(), Steps(), Format()]
+
+
+@hookimpl
+def agn_environments() -> Iterable[Environment[Any]]:
+    """The single answer, and episodes of several turns; imported when an environment is looked up."""
+    from agnostics.environments import BUILTIN_ENVIRONMENTS
+
+    return list(BUILTIN_ENVIRONMENTS)
 
 
 @hookimpl

@@ -17,15 +17,18 @@ from typing import TYPE_CHECKING, Any
 
 from agnostics.algorithms.algorithm import Algorithm
 from agnostics.callbacks.callback import RunCallback
+from agnostics.environments.environment import Environment
 from agnostics.inference.provider import EngineProvider
 from agnostics.plugins import builtin, loader, specs
 from agnostics.plugins.hook_caller import HookCaller
 from agnostics.plugins.loader import PluginFilter, PluginRecord
+from agnostics.plugins.python_file import absolute_python_name, instance_of, is_python_name, load_object
 from agnostics.plugins.registry import Registry, RegistryHook, T
-from agnostics.plugins.reward_file import is_reward_file, load_reward
+from agnostics.plugins.reward_file import load_reward
 from agnostics.plugins.user_languages import UserLanguage, user_languages, user_languages_folder
 from agnostics.sandbox.backend import SandboxBackend
 from agnostics.types.dataset import Dataset
+from agnostics.types.errors import UsageError
 from agnostics.types.language import Language
 from agnostics.types.reward import RewardPolicy
 from agnostics.types.verification import Verification
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
 LANGUAGES: RegistryHook[Language] = RegistryHook("agn_languages", Language, "language")
 DATASETS: RegistryHook[Dataset] = RegistryHook("agn_datasets", Dataset, "dataset")
 REWARDS: RegistryHook[RewardPolicy] = RegistryHook("agn_rewards", RewardPolicy, "reward policy")
+ENVIRONMENTS: RegistryHook[Environment[Any]] = RegistryHook("agn_environments", Environment, "environment")
 ALGORITHMS: RegistryHook[Algorithm] = RegistryHook("agn_algorithms", Algorithm, "algorithm")
 CALLBACKS: RegistryHook[RunCallback] = RegistryHook("agn_callbacks", RunCallback, "logger")
 ENGINES: RegistryHook[EngineProvider] = RegistryHook("agn_engines", EngineProvider, "engine")
@@ -44,6 +48,7 @@ REGISTRY_HOOKS: tuple[RegistryHook[Any], ...] = (
     LANGUAGES,
     DATASETS,
     REWARDS,
+    ENVIRONMENTS,
     ALGORITHMS,
     CALLBACKS,
     ENGINES,
@@ -86,6 +91,10 @@ class PluginManager:
         """The reward policies of all plugins by name."""
         return self._registry(REWARDS).items()
 
+    def environments(self) -> dict[str, Environment[Any]]:
+        """The environments of all plugins by name."""
+        return self._registry(ENVIRONMENTS).items()
+
     def algorithms(self) -> dict[str, Algorithm]:
         """The algorithms of all plugins by name."""
         return self._registry(ALGORITHMS).items()
@@ -124,9 +133,19 @@ class PluginManager:
 
     def reward(self, name: str) -> RewardPolicy:
         """The reward policy called `name`, or `path.py:NAME`: a function or class in a file. Raises UsageError."""
-        if is_reward_file(name):
+        if is_python_name(name):
             return load_reward(name)
         return self._registry(REWARDS).find(name)
+
+    def environment(self, name: str) -> Environment[Any]:
+        """The environment called `name`, or `path.py:NAME`: a class in a file. Raises UsageError."""
+        if not is_python_name(name):
+            return self._registry(ENVIRONMENTS).find(name)
+        found = load_object(name, "environment")
+        if not (isinstance(found, type) and issubclass(found, Environment)):
+            raise UsageError(f"environment {name!r} is no subclass of Environment")
+        environment: Environment[Any] = instance_of(found, absolute_python_name(name))
+        return environment
 
     def algorithm(self, name: str) -> Algorithm:
         """The algorithm called `name`. Raises UsageError with the nearest name."""

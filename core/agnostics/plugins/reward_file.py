@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-import sys
 import traceback
 from collections.abc import Callable, Sequence
-from importlib.util import module_from_spec, spec_from_file_location
 from itertools import compress
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-from agnostics.types.errors import UsageError, describe_error, unknown_name_error
+from agnostics.plugins.python_file import absolute_python_name, instance_of, load_object
+from agnostics.types.errors import UsageError, describe_error
 from agnostics.types.reward import RewardPolicy
 from agnostics.types.rollout import RolloutGroup
 from agnostics.types.verification import Verdict
@@ -77,61 +74,12 @@ class _RewardFunction(RewardFromFile):
         return [next(given) if verdict else None for verdict in has_verdict]
 
 
-def is_reward_file(name: str) -> bool:
-    """Whether `name` is `path.py:NAME`, or lacks only the NAME."""
-    return name.endswith(".py") or name.rpartition(":")[0].endswith(".py")
-
-
-def absolute_reward(name: str) -> str:
-    """The name of a reward policy with the path of its file, if it is in one, made absolute."""
-    if not is_reward_file(name):
-        return name
-    path, _, attribute = name.rpartition(":")
-    return f"{Path(path).expanduser().resolve()}:{attribute}"
-
-
 def load_reward(name: str) -> RewardPolicy:
     """The reward policy `path.py:NAME`. Raises UsageError for a file or a name that is not there or is no policy."""
-    if name.endswith(".py"):
-        raise UsageError(f"reward {name!r} names no function; as in: --set reward={name}:FUNCTION")
-    name = absolute_reward(name)
-    path, _, attribute = name.rpartition(":")
-    contents = vars(_module(Path(path)))
-    if attribute not in contents:
-        raise unknown_name_error(f"reward in {path}:", attribute, _own(contents, path))
-    found = contents[attribute]
+    found, name = load_object(name, "reward"), absolute_python_name(name)
     if isinstance(found, type) and issubclass(found, RewardPolicy):
-        policy = _instance(name, found)
+        policy: RewardPolicy = instance_of(found, name)
         return RewardFromFile(name, policy.rewards, needs_all_tests=policy.needs_all_tests)
     if isinstance(found, type) or not callable(found):
         raise UsageError(f"reward {name!r} is neither a function nor a subclass of RewardPolicy")
     return _RewardFunction(name, found)
-
-
-def _instance(name: str, policy: type[RewardPolicy]) -> RewardPolicy:
-    try:
-        return policy()
-    except Exception as error:
-        raise UsageError(f"{name} raised {describe_error(error)}") from error
-
-
-def _module(path: Path) -> ModuleType:
-    """The file `path`, run as a module."""
-    if not path.is_file():
-        raise UsageError(f"{path}: no such file of a reward")
-    spec = spec_from_file_location(f"agnostics_reward_{path.stem}", path)
-    assert spec
-    assert spec.loader
-    module = module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
-    try:
-        spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
-        raise UsageError(f"{path} cannot be imported: {describe_error(error)}") from error
-    return module
-
-
-def _own(contents: dict[str, Any], path: str) -> list[str]:
-    """The names of the functions and classes that are written in the file."""
-    module = f"agnostics_reward_{Path(path).stem}"
-    return [name for name, value in contents.items() if getattr(value, "__module__", None) == module]

@@ -7,7 +7,7 @@ A plugin is a module (or an object) named by an entry point in the group `agnost
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pluggy
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from agnostics.algorithms.algorithm import Algorithm
     from agnostics.callbacks.callback import RunCallback
+    from agnostics.environments.environment import Environment
     from agnostics.inference.provider import EngineProvider
     from agnostics.sandbox.backend import SandboxBackend
     from agnostics.types.dataset import Dataset
@@ -48,6 +49,11 @@ def agn_datasets() -> Iterable[Dataset]:  # type: ignore[empty-body]
 @hookspec
 def agn_rewards() -> Iterable[RewardPolicy]:  # type: ignore[empty-body]
     """The reward policies that this plugin provides."""
+
+
+@hookspec
+def agn_environments() -> Iterable[Environment[Any]]:  # type: ignore[empty-body]
+    """The environments that this plugin provides."""
 
 
 @hookspec

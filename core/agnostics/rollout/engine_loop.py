@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 from agnostics.inference.engine import Completion, CompletionRequest, Engine, SamplingParams, SupportsSleep
 from agnostics.profiling.spans import SpanRecorder
-from agnostics.rollout.sources import OnSampled, SampleRequest
+from agnostics.rollout.sources import ActionRequest, OnSampled
 from agnostics.types.errors import AgnosticsError
-from agnostics.types.rollout import Rollout
+from agnostics.types.rollout import Action
 from agnostics.util.distributed import select_device
 
 if TYPE_CHECKING:
@@ -68,6 +68,11 @@ class EngineLoop:
     def is_busy(self) -> bool:
         """Whether a request that the engine has is not finished yet."""
         return bool(self._requests)
+
+    @property
+    def tokens(self) -> int:
+        """Steps of the engine so far."""
+        return self._tokens
 
     def submit(
         self, requests: Sequence[CompletionRequest], params: SamplingParams, on_finished: OnFinished
@@ -212,26 +217,16 @@ class EngineSource:
     tokenizer: Any
     max_in_flight: int = 512
 
-    def submit(self, requests: Sequence[SampleRequest], params: SamplingParams, on_sampled: OnSampled) -> Future[None]:
+    @property
+    def progress(self) -> int:
+        """See `CompletionSource.progress`."""
+        return self.engine.tokens
+
+    def submit(self, requests: Sequence[ActionRequest], params: SamplingParams, on_sampled: OnSampled) -> Future[None]:
         """See `CompletionSource.submit`."""
-        wanted = [CompletionRequest(request.prompt.token_ids, request.seed) for request in requests]
+        wanted = [CompletionRequest((*one.prompt.token_ids, *one.token_ids), one.seed) for one in requests]
+        return self.engine.submit(wanted, params, lambda index, completion: on_sampled(index, self._action(completion)))
 
-        def on_finished(index: int, completion: Completion) -> None:
-            on_sampled(index, self._rollout(requests[index], completion))
-
-        return self.engine.submit(wanted, params, on_finished)
-
-    def wait(self, sampled: Future[None]) -> None:
-        """See `CompletionSource.wait`."""
-        self.engine.wait(sampled, "complete its requests")
-
-    def _rollout(self, request: SampleRequest, completion: Completion) -> Rollout:
-        return Rollout(
-            task=request.prompt.task,
-            sample=request.sample,
-            prompt_ids=request.prompt.token_ids,
-            segments=(completion.segment,),
-            finish_reason=completion.finish_reason,
-            text=self.tokenizer.decode(completion.token_ids, skip_special_tokens=True),
-            num_tokens=len(completion.token_ids),
-        )
+    def _action(self, completion: Completion) -> Action:
+        text = self.tokenizer.decode(completion.token_ids, skip_special_tokens=True)
+        return Action(text, completion.finish_reason, len(completion.token_ids), completion.segment)

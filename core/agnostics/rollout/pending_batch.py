@@ -1,4 +1,4 @@
-"""A batch of rollouts in the making: its groups are sampled, verified and, with dynamic sampling, replaced."""
+"""A batch of rollouts in the making: its groups are played, verified and, with dynamic sampling, replaced."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Lock
 
 from agnostics.inference.engine import SamplingParams, seed_for
-from agnostics.rollout import rollout_verifier
+from agnostics.rollout.episode_loop import EpisodeLoop
 from agnostics.rollout.prompts import RenderedPrompt
-from agnostics.rollout.rollout_verifier import RolloutVerifier, verification_timeout
-from agnostics.rollout.sources import CompletionSource, SampleRequest
-from agnostics.types.rollout import FinishReason, Rollout, RolloutBatch, RolloutGroup, Segment
+from agnostics.rollout.sources import SampleRequest
+from agnostics.types.rollout import FinishReason, Rollout, RolloutBatch, RolloutGroup, Segment, Turn
 from agnostics.types.verification import Verification
 from agnostics.util.distributed import ProcessGroup
 from agnostics.util.signals import InterruptHandler
@@ -21,7 +21,7 @@ from agnostics.util.signals import InterruptHandler
 
 @dataclass(frozen=True, slots=True)
 class BatchRequest:
-    """What a batch is made of: `group_size` completions of each prompt. `seed` decides their tokens.
+    """What a batch is made of: `group_size` episodes of each prompt. `seed` decides their tokens.
 
     Without `stop_on_failure` every test of a program is run, also after a failed one.
     """
@@ -54,10 +54,6 @@ class _Group:
     place: int
     round: int
     samples: list[int]
-    sampled: Future[None] = field(default_factory=Future)
-    """Done when the source has all of them."""
-    verifications: dict[str | None, Future[Verification]] = field(default_factory=dict)
-    """By program: one that a group holds several times runs once."""
     verified: dict[int, Rollout] = field(default_factory=dict)
     done: Future[list[Rollout]] = field(default_factory=Future)
     replacement: _Group | None = None
@@ -72,31 +68,38 @@ class _Group:
 _Key = tuple[int, int, int]
 """Round, place and sample of a rollout."""
 _Outcome = tuple[
-    tuple[Segment, ...], str, FinishReason, int, Verification | None, float | None, float | None, float | None
+    tuple[Segment, ...],
+    tuple[Turn, ...],
+    str,
+    FinishReason,
+    int,
+    Verification | None,
+    float | None,
+    float | None,
+    float | None,
 ]
-"""The part of a rollout that ranks exchange: its segments, text, finish reason, number of tokens, verification, task
-reward, reward and advantage."""
+"""The part of a rollout that ranks exchange: its segments, turns, text, finish reason, number of tokens, verification,
+task reward, reward and advantage."""
 
 
 class PendingBatch:
-    """A batch that is being sampled and verified. Each rank has its shard: of the prompts with dynamic sampling, which
+    """A batch whose episodes are being played. Each rank has its shard: of the prompts with dynamic sampling, which
     scores whole groups, and else of the completions."""
 
     def __init__(
         self,
-        source: CompletionSource,
-        verifier: RolloutVerifier,
+        episodes: EpisodeLoop,
         process_group: ProcessGroup,
         interrupts: InterruptHandler,
         request: BatchRequest,
         dynamic: DynamicSampling | None = None,
     ) -> None:
-        self._source, self._verifier = source, verifier
+        self._episodes = episodes
         self._process_group, self._interrupts = process_group, interrupts
         self._request, self._dynamic = request, dynamic
         self._lock = Lock()
         self._scorer = ThreadPoolExecutor(1, thread_name_prefix="agnostics-scoring") if dynamic else None
-        self._submitted_s = self._sampled_s = self._progress_s = time.monotonic()
+        self._submitted_s = self._sampled_s = time.monotonic()
         self._groups = [
             _Group(prompt, place, 0, samples)
             for place, prompt in enumerate(request.prompts)
@@ -106,7 +109,7 @@ class PendingBatch:
         self._submit(sorted(self._groups, key=lambda group: len(group.prompt.token_ids)))
 
     def result(self) -> RolloutBatch:
-        """Wait until every completion is sampled and verified, on all ranks.
+        """Wait until every episode is played and verified, on all ranks.
 
         Groups that were replaced are kept, and with dynamic sampling all are scored. First the groups of the prompts
         that were asked for, in their order, then their replacements.
@@ -127,30 +130,27 @@ class PendingBatch:
         return [sample for sample in range(size) if rank_of(sample) == self._process_group.rank]
 
     def _submit(self, groups: Sequence[_Group]) -> None:
-        """Have the source sample `groups`, all together."""
+        """Have the episodes of `groups` played, all together."""
         owners = [(group, sample) for group in groups for sample in group.samples]
         seed = self._request.seed
         requests = [
             SampleRequest(group.prompt, sample, seed_for(seed, group.prompt.task.id, sample))
             for group, sample in owners
         ]
-        sampled = self._source.submit(
-            requests, self._request.params, lambda index, rollout: self._on_sampled(owners[index][0], rollout)
+        rollouts = self._episodes.submit(
+            requests, self._request.params, self._on_sampled, stop_on_failure=self._request.stop_on_failure
         )
-        for group in groups:
-            group.sampled = sampled
+        for (group, _), rollout in zip(owners, rollouts, strict=True):
+            rollout.add_done_callback(partial(self._on_verified, group))
 
-    # The next two methods are called on threads of the source and of the verifier.
+    # The next two methods are called on the thread of the episodes.
 
-    def _on_sampled(self, group: _Group, rollout: Rollout) -> None:
-        """Verify a rollout as soon as it is sampled."""
-        self._sampled_s = self._progress_s = time.monotonic()
-        stop = self._request.stop_on_failure
-        verified = self._verifier.verify(rollout, stop_on_failure=stop, verifications=group.verifications)
-        verified.add_done_callback(lambda done: self._on_verified(group, done))
+    def _on_sampled(self) -> None:
+        self._sampled_s = time.monotonic()
 
     def _on_verified(self, group: _Group, verified: Future[Rollout]) -> None:
-        self._progress_s = time.monotonic()
+        if verified.cancelled():
+            return
         try:
             rollout = verified.result()
         except Exception as error:
@@ -180,7 +180,6 @@ class PendingBatch:
                 replacement = _Group(others[group.round], group.place, group.round + 1, group.samples)
                 self._submit([replacement])
                 group.replacement = replacement
-            self._progress_s = time.monotonic()
             group.done.set_result(scored)
         except Exception as error:
             group.fail(error)
@@ -198,34 +197,21 @@ class PendingBatch:
         """A group and its replacements, as they are done. Raises what went wrong."""
         while group:
             with self._interrupts.allowed():
-                self._source.wait(group.sampled)
-                self._wait(group)
+                self._episodes.wait(group.done)
             yield group
             group = group.replacement
-
-    def _wait(self, group: _Group) -> None:
-        """Wait for a sampled group as long as there are verdicts: many programs may reach their time limit in turn."""
-        while True:
-            progress_s = self._progress_s
-            limit_s = progress_s + rollout_verifier.VERDICT_TIMEOUT_S - time.monotonic()
-            try:
-                group.done.result(timeout=max(0.0, limit_s))
-            except TimeoutError:
-                if self._progress_s == progress_s:
-                    raise verification_timeout() from None
-            else:
-                return
 
     def _rollout(self, key: _Key, outcome: _Outcome) -> Rollout:
         index, place, sample = key
         replacements = self._dynamic.replacements[place] if self._dynamic else ()
         prompt = [self._request.prompts[place], *replacements][index]
-        segments, text, finish_reason, num_tokens, verification, task_reward, reward, advantage = outcome
+        segments, turns, text, finish_reason, num_tokens, verification, task_reward, reward, advantage = outcome
         return Rollout(
             task=prompt.task,
             sample=sample,
             prompt_ids=prompt.token_ids,
             segments=segments,
+            turns=turns,
             finish_reason=finish_reason,
             text=text,
             num_tokens=num_tokens,
@@ -237,4 +223,5 @@ class PendingBatch:
 
 
 def _outcome(r: Rollout) -> _Outcome:
-    return r.segments, r.text, r.finish_reason, r.num_tokens, r.verification, r.task_reward, r.reward, r.advantage
+    scores = r.task_reward, r.reward, r.advantage
+    return r.segments, r.turns, r.text, r.finish_reason, r.num_tokens, r.verification, *scores

@@ -10,6 +10,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator
 
+from agnostics.environments.answer import ANSWER
+from agnostics.environments.environment import Environment, ToolForm
 from agnostics.types.errors import UsageError
 from agnostics.types.language import Language
 from agnostics.types.task import Frozen, Task
@@ -69,6 +71,12 @@ class RenderedPrompt:
         return user_message(self.text, self.system)
 
 
+def tool_form_of(tokenizer: Any) -> ToolForm:
+    """The form of tool calls that a model was trained on, as far as its chat template shows."""
+    template = str(getattr(tokenizer, "chat_template", "") or "")
+    return "json" if "<tool_call>" in template else "text"
+
+
 def user_message(text: str, system: str | None) -> list[dict[str, str]]:
     """A conversation of one message, after the system prompt if there is one."""
     before = [] if system is None else [{"role": "system", "content": system}]
@@ -82,35 +90,71 @@ def render_conversation(
 
     A `prompt` ends where the model's answer begins.
     """
-    token_ids: list[int] = tokenizer.apply_chat_template(
+    token_ids: list[int] = _apply_template(tokenizer, messages, settings, prompt=prompt, tokenize=True)
+    return token_ids
+
+
+def conversation_text(tokenizer: Any, messages: Sequence[Mapping[str, Any]], settings: ConversationSettings) -> str:
+    """As `render_conversation`, a prompt as text."""
+    text: str = _apply_template(tokenizer, messages, settings, prompt=True, tokenize=False)
+    return text
+
+
+def _apply_template(
+    tokenizer: Any,
+    messages: Sequence[Mapping[str, Any]],
+    settings: ConversationSettings,
+    *,
+    prompt: bool,
+    tokenize: bool,
+) -> Any:
+    return tokenizer.apply_chat_template(
         messages,
         add_generation_prompt=prompt,
         enable_thinking=settings.thinking,
         strftime_now=_DATE.strftime,
+        tokenize=tokenize,
         return_dict=False,
     )
-    return token_ids
 
 
-def render_prompt(tokenizer: Any, language: Language, task: Task, chat: ChatSettings) -> RenderedPrompt:
+def prompt_of(
+    language: Language, task: Task, chat: ChatSettings, environment: Environment[Any], tool_form: ToolForm
+) -> RenderedPrompt:
+    """The prompt of `task` as text. The environment's system prompt comes before that of the settings."""
+    parts = [part for part in (environment.system_prompt(language, tool_form), chat.system) if part is not None]
+    text = environment.message(task, language)
+    return RenderedPrompt(
+        task, chat.message(language, task) if text is None else text, system="\n\n".join(parts) if parts else None
+    )
+
+
+def render_prompt(
+    tokenizer: Any, language: Language, task: Task, chat: ChatSettings, environment: Environment[Any] = ANSWER
+) -> RenderedPrompt:
     """The prompt of `task` through the tokenizer's chat template.
 
     A text that the model continues is not put into the template.
     """
-    prompt = RenderedPrompt(task, chat.message(language, task), system=chat.system)
+    prompt = prompt_of(language, task, chat, environment, tool_form_of(tokenizer))
     if task.prompt_format and task.prompt_format.stop is not None:
         return replace(prompt, token_ids=tuple(tokenizer(prompt.text).input_ids))
     return replace(prompt, token_ids=tuple(render_conversation(tokenizer, prompt.messages, chat)))
 
 
 def render_prompts(
-    tokenizer: Any, language: Language, tasks: Iterable[Task], max_tokens: int, chat: ChatSettings
+    tokenizer: Any,
+    language: Language,
+    tasks: Iterable[Task],
+    max_tokens: int,
+    chat: ChatSettings,
+    environment: Environment[Any] = ANSWER,
 ) -> tuple[list[RenderedPrompt], int]:
     """The prompts of at most `max_tokens` tokens, and the number of longer ones, which are left out.
 
     Raises UsageError if none is left.
     """
-    prompts = [render_prompt(tokenizer, language, task, chat) for task in tasks]
+    prompts = [render_prompt(tokenizer, language, task, chat, environment) for task in tasks]
     kept = [prompt for prompt in prompts if len(prompt.token_ids) <= max_tokens]
     if not kept:
         raise UsageError(

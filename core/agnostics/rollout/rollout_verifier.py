@@ -1,4 +1,4 @@
-"""The verification of rollouts: from a completion's text to the verdict of its program."""
+"""The verification of rollouts: from the text of an action to the verdict of its program."""
 
 from __future__ import annotations
 
@@ -36,29 +36,12 @@ class RolloutVerifier:
         """The most rollouts of a stream that are verified at the same time."""
         return _VERIFYING_PER_SLOT * self.verifier.slots
 
-    def verify(
-        self,
-        rollout: Rollout,
-        *,
-        stop_on_failure: bool = True,
-        verifications: dict[str | None, Future[Verification]] | None = None,
-    ) -> Future[Rollout]:
-        """The rollout with the verification of the program in its text.
+    def program_in(self, task: Task, text: str) -> str | None:
+        """The program in the text of a completion for `task`, None if there is none."""
+        return self.language.program_for(task, strip_reasoning(text) if self.strips_reasoning else text)
 
-        A program that is in `verifications`, those of other rollouts of the task by program, does not run again.
-        """
-        known = {} if verifications is None else verifications
-        program = self._program_of(rollout)
-        if program not in known:
-            known[program] = self._submit(program, rollout.task, stop_on_failure)
-        return _with_verification(rollout, known[program])
-
-    def _program_of(self, rollout: Rollout) -> str | None:
-        """The program in the rollout's text, None if there is none."""
-        text = strip_reasoning(rollout.text) if self.strips_reasoning else rollout.text
-        return self.language.program_for(rollout.task, text)
-
-    def _submit(self, program: str | None, task: Task, stop_on_failure: bool) -> Future[Verification]:
+    def submit(self, program: str | None, task: Task, *, stop_on_failure: bool = True) -> Future[Verification]:
+        """Verify a program on a task; blocks while the sandbox's queue is full."""
         span = self.spans.begin("verification", task.id)
         verification = self.verifier.submit(self.language, program, task, stop_on_failure=stop_on_failure)
         verification.add_done_callback(lambda _: self.spans.end(span))
@@ -70,7 +53,7 @@ class RolloutVerifier:
         """Verify programs, each for its rollout; yields the rollouts as they are verified, in any order."""
         verified, pending = SimpleQueue[Future[Rollout]](), 0
         for rollout, program in programs:
-            verification = self._submit(program, rollout.task, stop_on_failure)
+            verification = self.submit(program, rollout.task, stop_on_failure=stop_on_failure)
             _with_verification(rollout, verification).add_done_callback(verified.put)
             pending += 1
             while pending >= self.max_in_flight or not verified.empty():

@@ -10,20 +10,30 @@ from typing import Protocol, Self
 from agnostics.inference.engine import SamplingParams
 from agnostics.inference.openai_client import Endpoint
 from agnostics.rollout.prompts import RenderedPrompt
-from agnostics.types.rollout import Rollout
+from agnostics.types.rollout import Action
 
 
 @dataclass(frozen=True, slots=True)
 class SampleRequest:
-    """A request for one completion of a prompt: its number within the group, and the seed of its tokens."""
+    """A request for one rollout of a prompt: its number within the group, and the seed of its tokens."""
 
     prompt: RenderedPrompt
     sample: int
     seed: int
 
 
-OnSampled = Callable[[int, Rollout], None]
-"""Called with the index of a request and its rollout, not verified yet, as it is sampled; on a thread of the source."""
+@dataclass(frozen=True, slots=True)
+class ActionRequest:
+    """A request for the next action of an episode: after its prompt come `token_ids`, or else `messages`."""
+
+    prompt: RenderedPrompt
+    seed: int
+    token_ids: tuple[int, ...] = ()
+    messages: tuple[dict[str, str], ...] = ()
+
+
+OnSampled = Callable[[int, Action], None]
+"""Called with the index of a request and its action as it is sampled; on a thread of the source."""
 
 
 class CompletionSource(Protocol):
@@ -33,11 +43,12 @@ class CompletionSource(Protocol):
     def max_in_flight(self) -> int:
         """The number of requests that keep the source busy."""
 
-    def submit(self, requests: Sequence[SampleRequest], params: SamplingParams, on_sampled: OnSampled) -> Future[None]:
-        """Sample every request; the future is done when all are, and raises what went wrong."""
+    @property
+    def progress(self) -> int:
+        """A number that grows while the source samples."""
 
-    def wait(self, sampled: Future[None]) -> None:
-        """Wait for a future of `submit`. Raises AgnosticsError if the source makes no progress."""
+    def submit(self, requests: Sequence[ActionRequest], params: SamplingParams, on_sampled: OnSampled) -> Future[None]:
+        """Sample every request; the future is done when all are, and raises what went wrong."""
 
 
 class EndpointSource:
@@ -45,6 +56,7 @@ class EndpointSource:
 
     def __init__(self, endpoint: Endpoint, max_in_flight: int) -> None:
         self.max_in_flight = max_in_flight
+        self.progress = 0
         self._endpoint = endpoint
         self._threads = ThreadPoolExecutor(max_in_flight, thread_name_prefix="agnostics-endpoint")
 
@@ -54,11 +66,12 @@ class EndpointSource:
     def __exit__(self, *exception: object) -> None:
         self._threads.shutdown(cancel_futures=True)
 
-    def submit(self, requests: Sequence[SampleRequest], params: SamplingParams, on_sampled: OnSampled) -> Future[None]:
+    def submit(self, requests: Sequence[ActionRequest], params: SamplingParams, on_sampled: OnSampled) -> Future[None]:
         """See `CompletionSource.submit`."""
 
-        def sample(index: int, request: SampleRequest) -> None:
+        def sample(index: int, request: ActionRequest) -> None:
             on_sampled(index, self._sample(request, params))
+            self.progress += 1
 
         def wait_for_all() -> None:
             for reply in replies:
@@ -67,11 +80,7 @@ class EndpointSource:
         replies = [self._threads.submit(sample, index, request) for index, request in enumerate(requests)]
         return replies[0] if len(replies) == 1 else self._threads.submit(wait_for_all)
 
-    def wait(self, sampled: Future[None]) -> None:
-        """See `CompletionSource.wait`; each request has a timeout of its own."""
-        sampled.result()
-
-    def _sample(self, request: SampleRequest, params: SamplingParams) -> Rollout:
+    def _sample(self, request: ActionRequest, params: SamplingParams) -> Action:
         task, text = request.prompt.task, request.prompt.text
         if task.prompt_format and task.prompt_format.stop is not None:
             reply = self._endpoint.complete(
@@ -79,12 +88,8 @@ class EndpointSource:
             )
         else:
             reply = self._endpoint.chat(
-                request.prompt.messages, max_tokens=params.max_completion_tokens, temperature=params.temperature
+                [*request.prompt.messages, *request.messages],
+                max_tokens=params.max_completion_tokens,
+                temperature=params.temperature,
             )
-        return Rollout(
-            task=task,
-            sample=request.sample,
-            finish_reason="stop" if not reply.truncated else "length",
-            text=reply.text,
-            num_tokens=reply.completion_tokens,
-        )
+        return Action(reply.text, "length" if reply.truncated else "stop", reply.completion_tokens)

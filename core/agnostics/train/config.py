@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from agnostics.algorithms.scoring import LossNormalization
+from agnostics.environments.settings import EnvironmentOptions, EpisodeSettings
 from agnostics.inference.engine import BUFFER_RANKS
 from agnostics.inference.provider import default_engine
 from agnostics.rollout.prompts import ChatSettings
@@ -42,7 +43,7 @@ class RolloutConfig(Frozen):
     temperature: PositiveFloat = 0.7
     """The sampling temperature, in training."""
     max_completion_tokens: PositiveInt = 1024
-    """The length at which completions are truncated."""
+    """The length at which completions, and each action of an episode, are truncated."""
     max_prompt_tokens: PositiveInt = 2048
     """Tasks with longer prompts are left out."""
     max_num_seqs: PositiveInt = 256
@@ -186,6 +187,11 @@ class RunConfig(Frozen):
     reward: str = "accepted"
     """The reward policy: accepted, tests_passed, steps, format, one of a plugin, or `path.py:NAME`: a function or a
     class in a file."""
+    environment: str = "answer"
+    """The environment: answer, code-feedback, one of a plugin, or `path.py:NAME`: a class in a file."""
+    environment_options: EnvironmentOptions = Field(default={})
+    """Values of the environment's own fields, by name; docs/environments.md has those of each."""
+    episode: EpisodeSettings = EpisodeSettings()
     algorithm: str = "grpo"
     """The algorithm: grpo, dr_grpo, dapo, gspo, cwm, cispo, rloo, reinforce++, reinforce++-baseline, or one of a
     plugin."""

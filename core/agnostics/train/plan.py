@@ -8,9 +8,11 @@ from functools import partial
 from pathlib import Path
 
 from agnostics.algorithms.algorithm import Algorithm
+from agnostics.environments.environment import EpisodeLimits
+from agnostics.environments.settings import max_length
 from agnostics.models.gguf import gguf_shape
 from agnostics.models.hub import RemoteModel, look_up
-from agnostics.models.loading import find_local_model, load_tokenizer
+from agnostics.models.loading import context_length, find_local_model, load_tokenizer
 from agnostics.models.shape import ModelShape, shape_of
 from agnostics.models.starter.bootstrap import cached_starter
 from agnostics.plugins.manager import PluginManager
@@ -20,7 +22,7 @@ from agnostics.train.memory import MemoryEstimate, estimate_memory, kv_bytes_per
 from agnostics.train.setup import (
     check_names,
     configured_algorithm,
-    held_out_prompts,
+    environment_of,
     max_step_tokens,
     prompt_limit,
     training_data,
@@ -67,7 +69,7 @@ class RunPlan:
     """The same, by ZeRO stage and number of devices."""
     work: WorkEstimate | None
     longest: int
-    """The most tokens of a prompt and its completion together."""
+    """The most tokens of an episode with its prompt."""
     concurrent_sequences: int | None
     """The number of sequences of that length that fit into the KV caches of a rank's engines."""
     missing: tuple[UsageError, ...]
@@ -81,13 +83,15 @@ def plan(config: RunConfig, plugins: PluginManager, devices: int) -> RunPlan:
     folder = found if found and found.is_dir() else None
     shape = _shape(found, remote)
     algorithm = configured_algorithm(plugins.algorithm(config.algorithm), config)
+    limits = _limits(config, plugins, folder)
     work, missing = None, list[UsageError]()
     try:
         work = _work(config, plugins, algorithm, folder, task_splits(config, *training_data(config, plugins)))
-        missing += filter(None, [unfilled_batch(config, algorithm, work.steps)])
+        missing += filter(None, [unfilled_batch(config, algorithm, limits, work.steps)])
     except UsageError as error:
         missing.append(error)
-    longest = (work.longest_prompt if work else config.rollout.max_prompt_tokens) + config.rollout.max_completion_tokens
+    longest_prompt = work.longest_prompt if work else config.rollout.max_prompt_tokens
+    longest = max_length(limits, longest_prompt, config.rollout.max_completion_tokens)
     concurrent = _concurrent_sequences(config, shape, longest) if shape else None
     if concurrent == 0:
         missing.append(_too_little_cache(config, longest))
@@ -127,6 +131,11 @@ def _model(config: RunConfig, plugins: PluginManager) -> Path | None:
     return cached_starter(plugins.language(config.language), plugins.dataset("starter")[0])
 
 
+def _limits(config: RunConfig, plugins: PluginManager, folder: Path | None) -> EpisodeLimits:
+    limits = environment_of(config, plugins).limits
+    return config.episode.within(limits, context_length(folder) if folder else limits.max_context_tokens)
+
+
 def _concurrent_sequences(config: RunConfig, shape: ModelShape, longest: int) -> int:
     rollout = config.rollout
     wanted, fitting = rollout.prompts_per_step * rollout.group_size, rollout.max_num_seqs
@@ -150,12 +159,12 @@ def _work(
     validation, held_out = len(splits.validation), len(splits.test)
     if folder:
         tokenizer, limit = load_tokenizer(folder), prompt_limit(config, folder)
-        language = plugins.language(config.language)
-        prompts, left_out = render_prompts(tokenizer, language, splits.train, limit, config.chat)
-        validated, tests = (
-            held_out_prompts(tokenizer, language, of_split, limit, config.chat)
-            for of_split in (splits.validation, splits.test)
+        language, environment = plugins.language(config.language), environment_of(config, plugins)
+        render = partial(
+            render_prompts, tokenizer, language, max_tokens=limit, chat=config.chat, environment=environment
         )
+        prompts, left_out = render(splits.train)
+        validated, tests = (render(of_split)[0] if of_split else [] for of_split in (splits.validation, splits.test))
         tasks, validation, held_out = len(prompts), len(validated), len(tests)
         longest = max(len(prompt.token_ids) for prompt in [*prompts, *validated, *tests])
     steps_per_epoch = math.ceil(tasks / rollout.prompts_per_step)
@@ -171,6 +180,6 @@ def _work(
         steps_per_epoch=steps_per_epoch,
         steps=steps,
         programs_per_step=per_step,
-        tokens_per_step=max_step_tokens(config, algorithm),
+        tokens_per_step=max_step_tokens(config, algorithm, _limits(config, plugins, folder)),
         programs=steps * per_step + (2 * held_out + validations * validation) * evaluation.samples,
     )

@@ -6,9 +6,10 @@ from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
-from agnostics.algorithms.algorithm import Algorithm, ScoringContext
+from agnostics.algorithms.algorithm import ScoringContext
 from agnostics.callbacks.callback import CallbackList, Isolated, RunCallback, RunInfo, RunStatus
 from agnostics.callbacks.chrome_trace import ChromeTrace
+from agnostics.environments.settings import max_sampled_tokens
 from agnostics.inference.engine import EngineSettings, SamplingParams
 from agnostics.inference.provider import open_engine
 from agnostics.models.loading import stop_ids
@@ -17,9 +18,12 @@ from agnostics.plugins.manager import PluginManager
 from agnostics.plugins.run_hooks import PluginHooks
 from agnostics.profiling.spans import SpanRecorder
 from agnostics.rollout.collector import RolloutCollector
+from agnostics.rollout.conversation import ConversationRenderer
 from agnostics.rollout.engine_loop import EngineLoop, EngineSource
+from agnostics.rollout.episode_loop import EpisodeLoop
 from agnostics.rollout.rollout_verifier import RolloutVerifier
 from agnostics.rollout.schedule import RolloutSchedule, StepsAhead
+from agnostics.rollout.session_pools import SessionPools
 from agnostics.store import default_url
 from agnostics.store.run_recorder import RunRecorder
 from agnostics.train import checkpoint
@@ -127,18 +131,28 @@ def _open_trainer(
     policy = resources.enter_context(Policy(inputs.folder, config.train, rollout.temperature, inputs.reference, group))
     checkpoints = resources.enter_context(CheckpointWriter(policy, inputs.tokenizer, config.keep_checkpoints))
     loop = resources.enter_context(EngineLoop(engine, spans))
-    source = EngineSource(loop, inputs.tokenizer)
     rollout_verifier = RolloutVerifier(inputs.language, verifier, spans, config.chat.thinking)
+    episodes = resources.enter_context(
+        EpisodeLoop(
+            EngineSource(loop, inputs.tokenizer),
+            inputs.environment,
+            rollout_verifier,
+            inputs.limits,
+            ConversationRenderer(inputs.tokenizer, config.chat, stop_ids(inputs.folder, inputs.tokenizer)),
+            SessionPools(config.sandbox, plugins.sandboxes()),
+        )
+    )
+    sampled = max_sampled_tokens(inputs.limits, rollout.max_completion_tokens)
     schedule = RolloutSchedule(
-        collector=RolloutCollector(source, rollout_verifier, group, interrupts),
+        collector=RolloutCollector(episodes, group, interrupts),
         task_sampler=inputs.task_sampler,
         group_size=rollout.group_size,
         params=SamplingParams(rollout.temperature, rollout.max_completion_tokens),
         seed=config.seed,
-        steps_ahead=_steps_ahead(config, inputs.algorithm),
+        steps_ahead=_steps_ahead(config, inputs),
         steps=inputs.steps,
         algorithm=inputs.algorithm,
-        scoring=ScoringContext(inputs.reward, rollout.max_completion_tokens, len(inputs.tokenizer), inputs.steps),
+        scoring=ScoringContext(inputs.reward, sampled, len(inputs.tokenizer), inputs.steps),
         stop_on_failure=not inputs.reward.needs_all_tests,
     )
     return Trainer(
@@ -146,7 +160,7 @@ def _open_trainer(
         folder=Path(),
         rollouts=schedule,
         algorithm=inputs.algorithm,
-        learner=Learner(policy, rollout.max_completion_tokens),
+        learner=Learner(policy, sampled),
         checkpoints=checkpoints,
         engine=loop,
         validation=inputs.validation,
@@ -161,7 +175,7 @@ def _engine_settings(config: RunConfig, inputs: RunInputs) -> EngineSettings:
     return EngineSettings(
         folder=inputs.folder,
         stop_ids=stop_ids(inputs.folder, inputs.tokenizer),
-        max_length=inputs.longest_prompt + config.rollout.max_completion_tokens,
+        max_length=inputs.max_length(config.rollout.max_completion_tokens),
         max_num_seqs=config.rollout.max_num_seqs,
         dtype=config.train.dtype,
         kv_cache_gib=config.rollout.kv_cache_gib,
@@ -173,13 +187,14 @@ def _engine_settings(config: RunConfig, inputs: RunInputs) -> EngineSettings:
     )
 
 
-def _steps_ahead(config: RunConfig, algorithm: Algorithm) -> StepsAhead:
+def _steps_ahead(config: RunConfig, inputs: RunInputs) -> StepsAhead:
+    algorithm = inputs.algorithm
     return StepsAhead(
         max_off_policy_steps=algorithm.max_off_policy_steps,
         updates_per_batch=config.train.updates_per_batch,
         batch_tokens=algorithm.batch_tokens,
-        max_completion_tokens=config.rollout.max_completion_tokens,
-        max_step_tokens=max_step_tokens(config, algorithm),
+        max_completion_tokens=max_sampled_tokens(inputs.limits, config.rollout.max_completion_tokens),
+        max_step_tokens=max_step_tokens(config, algorithm, inputs.limits),
     )
 
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from agnostics.algorithms.algorithm import Algorithm
 from agnostics.callbacks.callback import RunCallback
-from agnostics.models.loading import find_model, load_tokenizer
+from agnostics.environments.environment import Environment, EpisodeLimits
+from agnostics.environments.settings import configured_environment, max_length, max_sampled_tokens
+from agnostics.models.loading import context_length, find_model, load_tokenizer
 from agnostics.models.resolve import completion_room, resolve_model
 from agnostics.models.shape import has_experts
 from agnostics.plugins.manager import PluginManager
-from agnostics.plugins.reward_file import absolute_reward
+from agnostics.plugins.python_file import absolute_python_name
 from agnostics.rollout.difficulty import DifficultySampler
-from agnostics.rollout.prompts import ChatSettings, RenderedPrompt, render_prompts
+from agnostics.rollout.prompts import RenderedPrompt, render_prompts
 from agnostics.rollout.schedule import TaskSampler
 from agnostics.train.config import RunConfig
 from agnostics.train.task_splits import task_splits
@@ -38,6 +41,8 @@ class RunInputs:
 
     language: Language
     reward: RewardPolicy
+    environment: Environment[Any]
+    limits: EpisodeLimits
     algorithm: Algorithm
     folder: Path
     reference: Path | None
@@ -52,6 +57,10 @@ class RunInputs:
     def longest_prompt(self) -> int:
         """Tokens in the longest prompt."""
         return max(len(prompt.token_ids) for prompt in [*self.task_sampler.prompts, *self.validation, *self.held_out])
+
+    def max_length(self, max_completion_tokens: int) -> int:
+        """The most tokens of an episode with its prompt."""
+        return max_length(self.limits, self.longest_prompt, max_completion_tokens)
 
 
 def check(config: RunConfig, plugins: PluginManager) -> None:
@@ -70,6 +79,7 @@ def check_names(config: RunConfig, plugins: PluginManager) -> None:
     """Raise UsageError for a name that no plugin registered, and for settings that exclude each other."""
     plugins.language(config.language)
     plugins.reward(config.reward)
+    environment_of(config, plugins)
     configured_algorithm(plugins.algorithm(config.algorithm), config)
     plugins.engine(config.rollout.engine)
     training_data(config, plugins)
@@ -84,6 +94,7 @@ def prepare(
     """
     loggers = _loggers(config, plugins)
     language, reward = plugins.language(config.language), plugins.reward(config.reward)
+    environment = environment_of(config, plugins)
     algorithm = configured_algorithm(plugins.algorithm(config.algorithm), config)
     adapter, source = training_data(config, plugins)
     tasks = task_splits(config, adapter, source)
@@ -94,24 +105,28 @@ def prepare(
     check_served_adapter(config, folder)
     tokenizer = load_tokenizer(folder)
     limit = prompt_limit(config, folder)
-    prompts, left_out = render_prompts(tokenizer, language, tasks.train, limit, config.chat)
+    render = partial(render_prompts, tokenizer, language, max_tokens=limit, chat=config.chat, environment=environment)
+    prompts, left_out = render(tasks.train)
     if left_out:
         say(f"{left_out} of {len(tasks.train)} tasks are left out: their prompts have more than {limit} tokens")
     sampler = DifficultySampler if config.rollout.online_difficulty_filtering else TaskSampler
     task_sampler = sampler(prompts, config.rollout.prompts_per_step, config.seed)
     steps = config.steps or task_sampler.steps_per_epoch
-    if error := unfilled_batch(config, algorithm, steps):
+    limits = config.episode.within(environment.limits, context_length(folder))
+    if error := unfilled_batch(config, algorithm, limits, steps):
         raise error
     return RunInputs(
         language=language,
         reward=reward,
+        environment=environment,
+        limits=limits,
         algorithm=algorithm,
         folder=folder,
         reference=_model(config, plugins, say) if algorithm.kl_coef else None,
         tokenizer=tokenizer,
         task_sampler=task_sampler,
-        validation=held_out_prompts(tokenizer, language, tasks.validation, limit, config.chat),
-        held_out=held_out_prompts(tokenizer, language, tasks.test, limit, config.chat),
+        validation=render(tasks.validation)[0] if tasks.validation else [],
+        held_out=render(tasks.test)[0] if tasks.test else [],
         loggers=loggers,
         steps=steps,
     )
@@ -139,7 +154,8 @@ def configured_algorithm(algorithm: Algorithm, config: RunConfig) -> Algorithm:
 def resolved_config(config: RunConfig, inputs: RunInputs, store: str, output: Path) -> RunConfig:
     """`config` with every default filled in, and with paths that are valid from any folder."""
     names = {"language": absolute_name(config.language), "dataset": absolute_name(config.dataset)}
-    names |= {"model": absolute_model(config.model), "reward": absolute_reward(config.reward)}
+    names |= {"model": absolute_model(config.model), "reward": absolute_python_name(config.reward)}
+    names |= {"environment": absolute_python_name(config.environment)}
     whole = with_algorithm_settings(config, inputs.algorithm)
     train = whole.train.model_copy(update={"max_logprob_mismatch": whole.train.logprob_mismatch_bound})
     return whole.model_copy(
@@ -191,22 +207,21 @@ def check_served_adapter(config: RunConfig, folder: Path) -> None:
         )
 
 
-def held_out_prompts(
-    tokenizer: Any, language: Language, tasks: Sequence[Task], limit: int, chat: ChatSettings
-) -> list[RenderedPrompt]:
-    """The prompts of `tasks` that are short enough; there may be no task."""
-    return render_prompts(tokenizer, language, tasks, limit, chat)[0] if tasks else []
+def environment_of(config: RunConfig, plugins: PluginManager) -> Environment[Any]:
+    """The environment of a run. Raises UsageError for an unknown one, or one without such options."""
+    return configured_environment(plugins.environment(config.environment), config.environment_options)
 
 
-def max_step_tokens(config: RunConfig, algorithm: Algorithm) -> int:
+def max_step_tokens(config: RunConfig, algorithm: Algorithm, limits: EpisodeLimits) -> int:
     """The most tokens that a step can sample, with dynamic sampling."""
     rollout, rounds = config.rollout, 1 + algorithm.dynamic_sampling_rounds
-    return rollout.prompts_per_step * rollout.group_size * rounds * rollout.max_completion_tokens
+    sampled = max_sampled_tokens(limits, rollout.max_completion_tokens)
+    return rollout.prompts_per_step * rollout.group_size * rounds * sampled
 
 
-def unfilled_batch(config: RunConfig, algorithm: Algorithm, steps: int) -> UsageError | None:
+def unfilled_batch(config: RunConfig, algorithm: Algorithm, limits: EpisodeLimits, steps: int) -> UsageError | None:
     """The error of a run that samples ahead and whose `steps` cannot fill one batch: it would learn nothing."""
-    most = steps * max_step_tokens(config, algorithm)
+    most = steps * max_step_tokens(config, algorithm, limits)
     if not algorithm.max_off_policy_steps or most >= algorithm.batch_tokens:
         return None
     return UsageError(

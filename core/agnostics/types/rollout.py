@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from pickle import PickleBuffer
@@ -57,12 +57,58 @@ def _unpacked(*columns: tuple[str, bytes | memoryview]) -> Segment:
     return Segment(token_ids, mask, logprobs, policy_versions)
 
 
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What the policy sampled in one turn, up to its stop token.
+
+    An action from an endpoint has no segment. `is_last` says that the limits allow no other one after it.
+    """
+
+    text: str
+    finish_reason: FinishReason = "stop"
+    num_tokens: int = 0
+    segment: Segment | None = None
+    is_last: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCallRecord:
+    """A call of a tool in an action, with its output. `ok` is false for a call that failed or could not be read."""
+
+    tool: str
+    arguments: Mapping[str, str]
+    output: str
+    ok: bool
+    wall_ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """An action of an episode, and what the environment answered. Times in milliseconds.
+
+    `verification` and `reward` are those of the action, not of the episode.
+    """
+
+    text: str
+    num_tokens: int
+    finish_reason: FinishReason
+    observation: str | None = None
+    """The content of the observation; None after the last action."""
+    observation_tokens: int = 0
+    verification: Verification | None = None
+    reward: float | None = None
+    tool_calls: tuple[ToolCallRecord, ...] = ()
+    sampling_ms: float = 0.0
+    environment_ms: float = 0.0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rollout:
-    """One completion of a task's prompt. Its fields are filled from top to bottom; `dataclasses.replace` adds to them.
+    """An episode of a task: in the simplest case one completion of its prompt.
 
-    Sampling gives the tokens and the text, the sandbox the verification, the algorithm rewards and advantage, and the
-    learner what the loss needs. A completion in one turn has one segment; one from an endpoint or a file has none.
+    Its fields are filled from top to bottom; `dataclasses.replace` adds to them. Sampling and the environment give
+    tokens, turns and the verification, the algorithm rewards and advantage, and the learner what the loss needs. Each
+    action is a segment, and each observation between two actions; a rollout from an endpoint or a file has none.
     """
 
     task: Task
@@ -72,13 +118,16 @@ class Rollout:
     """The prompt's token ids: (P,)."""
     segments: tuple[Segment, ...] = ()
     """The segments after the prompt, in order."""
+    turns: tuple[Turn, ...] = ()
+    """The turns of an episode; none for a completion that was read from a file."""
     finish_reason: FinishReason = "stop"
+    """The last action's; `length` too if the context had no room for another one."""
     text: str = ""
-    """The completion as text."""
+    """The last action as text."""
     num_tokens: int = 0
-    """Tokens of the completion; as its source reports them where there are no token ids."""
+    """Tokens that the policy sampled; as its source reports them where there are no token ids."""
     verification: Verification | None = None
-    """The verification of the program in the text; None until it is verified."""
+    """The verification that decides the episode; None until it is verified."""
     task_reward: float | None = None
     """The reward of the reward policy; None leaves the rollout out of the loss."""
     reward: float | None = None

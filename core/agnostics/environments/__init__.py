@@ -1,0 +1,11 @@
+"""Environments: what a policy's actions meet, from the prompt of a task to the verdict on an episode."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agnostics.environments.answer import ANSWER
+from agnostics.environments.code_feedback import CodeFeedback
+from agnostics.environments.environment import Environment
+
+BUILTIN_ENVIRONMENTS: tuple[Environment[Any], ...] = (ANSWER, CodeFeedback())

@@ -1,0 +1,115 @@
+"""The environment of code with feedback: a program, its verdict on the public tests, another try."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from agnostics.environments.environment import Environment, Episode, EpisodeLimits, Transition
+from agnostics.types.rollout import Action
+from agnostics.types.task import Task, Test
+from agnostics.types.verification import TestResult, Verdict, Verification
+
+Feedback = Literal["difference", "verdict", "none"]
+
+_INPUT, _OUTPUT = 600, 300
+"""The most characters of a test that are shown."""
+_MEANING = {
+    Verdict.NO_PROGRAM: "holds no program",
+    Verdict.COMPILE_ERROR: "does not compile",
+    Verdict.MEMORY_LIMIT: "takes more memory than is allowed",
+    Verdict.OUTPUT_LIMIT: "prints more than is allowed",
+    Verdict.TIME_LIMIT: "takes longer than is allowed",
+    Verdict.RUNTIME_ERROR: "ends with an error",
+    Verdict.WRONG_ANSWER: "prints a wrong output",
+}
+
+
+@dataclass(slots=True)
+class CodeFeedbackState:
+    """The episode, and the program of its last action."""
+
+    episode: Episode
+    public: Task
+    program: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CodeFeedback(Environment[CodeFeedbackState]):
+    """The last program decides, on all tests; before, each is run on the public ones (Code World Model, section 5.3.2).
+
+    An episode ends with a program that passes the public tests, which are the first `public_tests` of the task, at most
+    half of them. `feedback` is what the policy is told of another one: the verdict with the first `difference`, the
+    `verdict` alone, or `none`, which is the control: only that it may try again.
+    """
+
+    name = "code-feedback"
+    limits = EpisodeLimits(max_turns=3)
+
+    public_tests: int = 3
+    feedback: Feedback = "difference"
+
+    def __post_init__(self) -> None:
+        if self.feedback not in get_args(Feedback):
+            raise ValueError(f"feedback is one of {', '.join(get_args(Feedback))}, not {self.feedback!r}")
+        if self.public_tests < 1:
+            raise ValueError(f"public_tests = {self.public_tests!r}: there must be one test at least")
+
+    async def start(self, episode: Episode) -> CodeFeedbackState:
+        """See `Environment.start`."""
+        return CodeFeedbackState(episode, with_public_tests(episode.task, self.public_tests))
+
+    async def step(self, state: CodeFeedbackState, action: Action) -> Transition:
+        """See `Environment.step`."""
+        state.program = state.episode.program_in(action)
+        if action.is_last:
+            return Transition()
+        verification = await state.episode.verify(state.program, state.public)
+        if verification.verdict in (Verdict.ACCEPTED, Verdict.SANDBOX_ERROR):
+            return Transition(verification=verification)
+        text = self._text(verification, state.public)
+        return Transition(observation=state.episode.user(text), verification=verification)
+
+    async def verdict(self, state: CodeFeedbackState) -> Verification:
+        """See `Environment.verdict`."""
+        return await state.episode.verify(state.program)
+
+    def _text(self, verification: Verification, task: Task) -> str:
+        again = "Write the whole program again."
+        if self.feedback == "none":
+            return again
+        told = [f"The program {_MEANING[verification.verdict]}."]
+        if self.feedback == "difference":
+            told += _details(verification, task)
+        return "\n".join([*told, again])
+
+
+def with_public_tests(task: Task, count: int) -> Task:
+    """The task with its public tests alone: the first `count`, at most half of them, and one at least."""
+    public = task.tests[: max(1, min(count, len(task.tests) // 2))]
+    return task.model_copy(update={"tests": public})
+
+
+def _details(verification: Verification, task: Task) -> list[str]:
+    """What the compiler said, or the first failed test with the program's output."""
+    if verification.verdict is Verdict.COMPILE_ERROR and verification.compile:
+        return [_cut(verification.compile.message, _INPUT)]
+    failed = zip(task.tests, verification.tests, strict=False)
+    for test, result in failed:
+        if result.verdict not in (Verdict.ACCEPTED, Verdict.SKIPPED):
+            return _failed_test(test, result)
+    return []
+
+
+def _failed_test(test: Test, result: TestResult) -> list[str]:
+    printed = result.stdout if result.verdict is Verdict.WRONG_ANSWER else result.stderr or result.stdout
+    return [
+        f"Input:\n{_cut(test.input, _INPUT)}",
+        f"Expected output:\n{_cut(test.output, _OUTPUT)}",
+        f"The program printed:\n{_cut(printed, _OUTPUT)}",
+    ]
+
+
+def _cut(text: str, length: int) -> str:
+    text = text.strip()
+    return text if len(text) <= length else f"{text[:length]} ..."

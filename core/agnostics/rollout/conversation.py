@@ -1,0 +1,109 @@
+"""Conversations as tokens: what stands between two actions, appended to an episode and never rendered again."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from jinja2 import TemplateError
+
+from agnostics.environments.environment import Observation
+from agnostics.rollout.prompts import ConversationSettings, conversation_text
+from agnostics.types.errors import UsageError
+
+_ACTION, _CONTENT = "Agnostics-action", "Agnostics-content"
+"""Marks that are found again in a rendered conversation."""
+
+
+@dataclass(frozen=True, slots=True)
+class MessageFrame:
+    """The tokens of a chat template around the content of a message that follows an action, up to the next action."""
+
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class ConversationRenderer:
+    """Makes observations for one model, from what its chat template puts between two answers.
+
+    A template is rendered once for each role, with marks in place of the contents. Contents are tokenised by
+    themselves, so that no text in them becomes a special token. `stop_ids` are the tokens that may end an action.
+    """
+
+    tokenizer: Any
+    settings: ConversationSettings
+    stop_ids: Sequence[int]
+
+    def observation(self, text: str, role: str, max_tokens: int) -> Observation:
+        """The observation with this content, which is cut in the middle to `max_tokens`."""
+        frame = self.frames[role]
+        kept, content = self._cut(text, max_tokens)
+        return Observation(kept, role, (*frame.before, *content, *frame.after))
+
+    @cached_property
+    def frames(self) -> Mapping[str, MessageFrame]:
+        """The frames of `user` and `tool`; a template without the role of tools has the user's for it.
+
+        Raises UsageError if the template has no place for a second message of the user.
+        """
+        user = self._frame("user")
+        try:
+            return {"user": user, "tool": self._frame("tool")}
+        except (TemplateError, UsageError):
+            return {"user": user, "tool": user}
+
+    @cached_property
+    def end_of_turn(self) -> tuple[int, ...]:
+        """The token with which the template ends an answer; empty if that is none that ends an action."""
+        return self._split(self._between("user")[0])[0]
+
+    def _frame(self, role: str) -> MessageFrame:
+        before, after = self._between(role)
+        return MessageFrame(self._split(before)[1], self._tokens(after))
+
+    def _between(self, role: str) -> tuple[str, str]:
+        """The texts from an answer to the content of a message with `role`, and from there to the next answer."""
+        messages = [
+            {"role": "user", "content": "."},
+            {"role": "assistant", "content": _ACTION},
+            {"role": role, "content": _CONTENT},
+        ]
+        text = conversation_text(self.tokenizer, messages, self.settings)
+        _, action, rest = text.rpartition(_ACTION)
+        before, content, after = rest.partition(_CONTENT)
+        if not action or not content:
+            raise UsageError(f"the model's chat template has no place for a message of the {role} after an answer")
+        return before, after
+
+    def _split(self, before: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The tokens of the end of an answer, and those after it."""
+        tokens = self._tokens(before)
+        ends = 1 if tokens and tokens[0] in self.stop_ids else 0
+        return tokens[:ends], tokens[ends:]
+
+    def _tokens(self, text: str) -> tuple[int, ...]:
+        return tuple(self.tokenizer(text, add_special_tokens=False).input_ids)
+
+    def _cut(self, text: str, max_tokens: int) -> tuple[str, tuple[int, ...]]:
+        """The text with its tokens, at most `max_tokens`: the first and the last ones, with a note between them."""
+        tokens = self._content(text)
+        if len(tokens) <= max_tokens:
+            return text, tokens
+        note = self._content(f"\n[{len(tokens)} tokens, cut to {max_tokens}]\n")
+        room = max(0, max_tokens - len(note))
+        head, tail = tokens[: room - room // 2], tokens[len(tokens) - room // 2 :]
+        kept = (*head, *note, *tail)[:max_tokens]
+        return self._content_tokenizer.decode(kept), kept
+
+    def _content(self, text: str) -> tuple[int, ...]:
+        """Tokens of a text whose special tokens are read as any other text: a program may have printed them."""
+        return tuple(self._content_tokenizer(text, add_special_tokens=False, split_special_tokens=True).input_ids)
+
+    @cached_property
+    def _content_tokenizer(self) -> Any:
+        """A copy: what `split_special_tokens` changes in a tokenizer must not change while another thread uses it."""
+        return copy.deepcopy(self.tokenizer)

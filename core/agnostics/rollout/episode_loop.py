@@ -1,0 +1,209 @@
+"""The episode loop: plays the episodes of an environment, many at the same time, on a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, Self
+
+from agnostics.environments.environment import Environment, EpisodeLimits
+from agnostics.inference.engine import SamplingParams, seed_for
+from agnostics.rollout import rollout_verifier
+from agnostics.rollout.action_batcher import ActionBatcher
+from agnostics.rollout.conversation import ConversationRenderer
+from agnostics.rollout.rollout_verifier import RolloutVerifier, verification_timeout
+from agnostics.rollout.running_episode import EpisodeThreads, RunningEpisode
+from agnostics.rollout.session_pools import SessionPools
+from agnostics.rollout.sources import ActionRequest, CompletionSource, SampleRequest
+from agnostics.rollout.transcript import Transcript
+from agnostics.types.errors import AgnosticsError
+from agnostics.types.rollout import Action, Rollout
+from agnostics.types.verification import Verification
+
+_THREADS = 64
+"""Commands of sessions and other work of environments at the same time."""
+_CLOSE_TIMEOUT_S = 60.0
+
+OnSampled = Callable[[], None]
+"""Called when the last action of an episode is sampled and only its verdict is missing, on the loop's thread."""
+
+
+class EpisodeLoop:
+    """Plays episodes: an action of the source, a transition of the environment, in turns. A context manager.
+
+    An episode that waits, for its action, a tool or a verdict, holds up no other one. `renderer` makes the tokens of
+    observations; None for an endpoint, which gets messages.
+    """
+
+    def __init__(
+        self,
+        source: CompletionSource,
+        environment: Environment[Any],
+        verifier: RolloutVerifier,
+        limits: EpisodeLimits | None = None,
+        renderer: ConversationRenderer | None = None,
+        sessions: SessionPools | None = None,
+    ) -> None:
+        self.source, self.verifier = source, verifier
+        self._environment, self._renderer = environment, renderer
+        self._limits = limits or environment.limits
+        self._sessions = sessions or SessionPools(verifier.verifier.mode)
+        self._threads = EpisodeThreads(
+            tools=ThreadPoolExecutor(_THREADS, thread_name_prefix="agnostics-tools"),
+            submitting=ThreadPoolExecutor(1, thread_name_prefix="agnostics-submitting"),
+        )
+        self._loop = asyncio.new_event_loop()
+        self._actions = ActionBatcher(self._loop, source)
+        self._thread = threading.Thread(target=self._loop.run_forever, name="agnostics-episodes", daemon=True)
+        self._tasks = set[asyncio.Task[None]]()
+        self._steps = 0
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        with suppress(TimeoutError):
+            asyncio.run_coroutine_threadsafe(self._cancel_all(), self._loop).result(timeout=_CLOSE_TIMEOUT_S)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(timeout=_CLOSE_TIMEOUT_S)
+        self._sessions.close_all()
+        self._threads.shutdown()
+
+    def submit(
+        self,
+        requests: Sequence[SampleRequest],
+        params: SamplingParams,
+        on_sampled: OnSampled = lambda: None,
+        *,
+        stop_on_failure: bool = True,
+    ) -> list[Future[Rollout]]:
+        """Play an episode for each request; the futures get verified rollouts, or raise what went wrong.
+
+        Without `stop_on_failure` every test of a program is run, also after a failed one. A program that the episodes
+        of one prompt hold several times is verified once.
+        """
+        shared = defaultdict[int, dict[str | None, asyncio.Future[Verification]]](dict)
+
+        def play(request: SampleRequest) -> Coroutine[Any, Any, Rollout]:
+            episode = RunningEpisode(
+                task=request.prompt.task,
+                limits=self._limits,
+                verifier=self.verifier,
+                stop_on_failure=stop_on_failure,
+                verifications=shared[id(request.prompt)],
+                renderer=self._renderer,
+                sessions=self._sessions,
+                threads=self._threads,
+            )
+            return self._play(request, params, episode, on_sampled)
+
+        return self._start(play, requests)
+
+    def sample(self, requests: Sequence[SampleRequest], params: SamplingParams) -> list[Future[Rollout]]:
+        """Sample one action for each request, without an environment and a verification."""
+        return self._start(lambda request: self._sample(request, params), requests)
+
+    def wait(self, done: Future[Any]) -> Any:
+        """The result of a future of this loop. Raises AgnosticsError if for 900 s no token and no verdict comes."""
+        while True:
+            before = self.source.progress + self._steps
+            try:
+                return done.result(timeout=rollout_verifier.VERDICT_TIMEOUT_S)
+            except TimeoutError:
+                if done.done():
+                    raise
+                if self.source.progress + self._steps == before:
+                    raise self._timeout() from None
+
+    def _timeout(self) -> AgnosticsError:
+        if not self._actions.pending:
+            return verification_timeout()
+        limit_s = rollout_verifier.VERDICT_TIMEOUT_S
+        return AgnosticsError(
+            f"the engine did not complete its requests within {limit_s:.0f} s; continue with: agn run --resume"
+        )
+
+    def _start(
+        self, play: Callable[[SampleRequest], Coroutine[Any, Any, Rollout]], requests: Sequence[SampleRequest]
+    ) -> list[Future[Rollout]]:
+        futures = [Future[Rollout]() for _ in requests]
+
+        def begin() -> None:
+            for request, future in zip(requests, futures, strict=True):
+                task = self._loop.create_task(_resolve(future, play(request)))
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+
+        self._loop.call_soon_threadsafe(begin)
+        return futures
+
+    # The methods below run on the loop's thread.
+
+    async def _play(
+        self, request: SampleRequest, params: SamplingParams, episode: RunningEpisode, on_sampled: OnSampled
+    ) -> Rollout:
+        transcript = self._transcript(request)
+        try:
+            state = await self._environment.start(episode)
+            while await self._turn(transcript, request, params, state):
+                pass
+            on_sampled()
+            verification = await self._environment.verdict(state)
+            self._steps += 1
+            return transcript.rollout(verification)
+        finally:
+            await episode.close()
+
+    async def _turn(self, transcript: Transcript, request: SampleRequest, params: SamplingParams, state: Any) -> bool:
+        """One action and what follows from it; whether the episode goes on."""
+        started_s = time.monotonic()
+        action = await self._act(transcript, request, params)
+        sampled_s = time.monotonic()
+        transition = await self._environment.step(state, action)
+        self._steps += 1
+        times_ms = (sampled_s - started_s) * 1e3, (time.monotonic() - sampled_s) * 1e3
+        return transcript.add_turn(action, transition, times_ms)
+
+    async def _act(self, transcript: Transcript, request: SampleRequest, params: SamplingParams) -> Action:
+        """The next action of an episode. The seed of the first one is the request's own."""
+        number = transcript.num_turns
+        wanted = ActionRequest(
+            request.prompt,
+            seed_for(request.seed, number) if number else request.seed,
+            tuple(transcript.token_ids),
+            tuple(transcript.messages),
+        )
+        room = min(params.max_completion_tokens, transcript.room)
+        action = await self._actions.sample(wanted, replace(params, max_completion_tokens=room))
+        return replace(action, is_last=number + 1 >= self._limits.max_turns)
+
+    async def _sample(self, request: SampleRequest, params: SamplingParams) -> Rollout:
+        transcript = self._transcript(request)
+        transcript.add_action(await self._act(transcript, request, params))
+        return transcript.rollout(None)
+
+    def _transcript(self, request: SampleRequest) -> Transcript:
+        end_of_turn = self._renderer.end_of_turn if self._renderer and self._limits.max_turns > 1 else ()
+        return Transcript(request.prompt, request.sample, self._limits.max_context_tokens, end_of_turn)
+
+    async def _cancel_all(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+async def _resolve(future: Future[Rollout], episode: Coroutine[Any, Any, Rollout]) -> None:
+    try:
+        future.set_result(await episode)
+    except asyncio.CancelledError:
+        future.cancel()
+        raise
+    except Exception as error:
+        future.set_exception(error)

@@ -1,0 +1,111 @@
+"""What an environment has for an episode: verification, sessions, and messages in the policy's tokens."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from functools import partial
+from typing import ParamSpec, TypeVar
+
+from agnostics.environments.environment import EpisodeLimits, Observation, ToolForm
+from agnostics.rollout.conversation import ConversationRenderer
+from agnostics.rollout.prompts import tool_form_of
+from agnostics.rollout.rollout_verifier import RolloutVerifier
+from agnostics.rollout.session_pools import SessionPools
+from agnostics.sandbox.session import Session
+from agnostics.types.language import Language
+from agnostics.types.rollout import Action
+from agnostics.types.task import Task
+from agnostics.types.verification import Verification
+
+Result = TypeVar("Result")
+Parameters = ParamSpec("Parameters")
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeThreads:
+    """The threads of all episodes: `tools` for what takes long, and one for `submitting` programs, which blocks while
+    the sandbox's queue is full."""
+
+    tools: Executor
+    submitting: Executor
+
+    def shutdown(self) -> None:
+        """End the threads, without waiting for what they do."""
+        for executor in (self.tools, self.submitting):
+            executor.shutdown(wait=False, cancel_futures=True)
+
+
+@dataclass(slots=True)
+class RunningEpisode:
+    """An episode while it is played; see `agnostics.environments.environment.Episode`."""
+
+    task: Task
+    limits: EpisodeLimits
+    verifier: RolloutVerifier
+    stop_on_failure: bool
+    verifications: dict[str | None, asyncio.Future[Verification]]
+    """Those of the task's programs, which the episodes of a group share."""
+    renderer: ConversationRenderer | None
+    sessions: SessionPools
+    threads: EpisodeThreads
+    _open: list[Session] = field(default_factory=list)
+
+    @property
+    def language(self) -> Language:
+        """See `Episode.language`."""
+        return self.verifier.language
+
+    @property
+    def tool_form(self) -> ToolForm:
+        """See `Episode.tool_form`."""
+        return tool_form_of(self.renderer.tokenizer) if self.renderer else "text"
+
+    def program_in(self, action: Action) -> str | None:
+        """See `Episode.program_in`."""
+        return self.verifier.program_in(self.task, action.text)
+
+    def user(self, text: str) -> Observation:
+        """See `Episode.user`."""
+        return self._observation(text, "user")
+
+    def tool(self, text: str) -> Observation:
+        """See `Episode.tool`."""
+        return self._observation(text, "tool")
+
+    async def verify(self, program: str | None, task: Task | None = None) -> Verification:
+        """See `Episode.verify`."""
+        if task is not None:
+            return await self._verify(program, task)
+        if program not in self.verifications:
+            self.verifications[program] = asyncio.ensure_future(self._verify(program, self.task))
+        return await asyncio.shield(self.verifications[program])
+
+    async def _verify(self, program: str | None, task: Task) -> Verification:
+        submit = partial(self.verifier.submit, program, task, stop_on_failure=self.stop_on_failure)
+        submitted = await asyncio.get_running_loop().run_in_executor(self.threads.submitting, submit)
+        return await asyncio.wrap_future(submitted)
+
+    async def open_session(self, language: Language | None = None) -> Session:
+        """See `Episode.open_session`."""
+        session = await self.sessions.open(language or self.language, self.threads.tools)
+        self._open.append(session)
+        return session
+
+    async def in_thread(
+        self, function: Callable[Parameters, Result], *args: Parameters.args, **kwargs: Parameters.kwargs
+    ) -> Result:
+        """See `Episode.in_thread`."""
+        return await asyncio.get_running_loop().run_in_executor(self.threads.tools, partial(function, *args, **kwargs))
+
+    async def close(self) -> None:
+        """Close the sessions."""
+        while self._open:
+            await self.sessions.close(self._open.pop(), self.threads.tools)
+
+    def _observation(self, text: str, role: str) -> Observation:
+        if self.renderer is None:
+            return Observation(text, "user")
+        return self.renderer.observation(text, role, self.limits.max_observation_tokens)

@@ -1,0 +1,62 @@
+"""The session pools of a run's episodes: one for each language, opened when a session is first asked for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeVar
+
+from agnostics.sandbox.modes import AUTO, Backends
+from agnostics.sandbox.session import Session
+from agnostics.sandbox.session_pool import SessionPool
+from agnostics.types.language import Language
+from agnostics.types.task import Limits
+
+Result = TypeVar("Result")
+MAX_SESSIONS = 64
+"""Sessions at the same time; episodes that need another one wait for it."""
+LIMITS = Limits(run_s=120.0, memory_mb=512, processes=128)
+"""The limits of a command: 120 s as in the released Code World Model."""
+
+
+@dataclass
+class SessionPools:
+    """Opens sessions, at most `MAX_SESSIONS` at a time. Used on one event loop; `close_all` ends every pool."""
+
+    sandbox: str = AUTO
+    backends: Backends | None = None
+    _pools: dict[str, SessionPool] = field(default_factory=dict)
+
+    async def open(self, language: Language, threads: Executor) -> Session:
+        """A session of this language. Raises what `SessionPool.open` raises."""
+        await self._permits.acquire()
+        try:
+            if language.name not in self._pools:
+                self._pools[language.name] = SessionPool(language, self.sandbox, LIMITS, backends=self.backends)
+            return await _in(threads, self._pools[language.name].open)
+        except BaseException:
+            self._permits.release()
+            raise
+
+    async def close(self, session: Session, threads: Executor) -> None:
+        """Close a session that `open` returned."""
+        try:
+            await _in(threads, session.close)
+        finally:
+            self._permits.release()
+
+    def close_all(self) -> None:
+        """End every session and every pool."""
+        while self._pools:
+            self._pools.popitem()[1].close()
+
+    @cached_property
+    def _permits(self) -> asyncio.Semaphore:
+        return asyncio.Semaphore(MAX_SESSIONS)
+
+
+async def _in(threads: Executor, function: Callable[[], Result]) -> Result:
+    return await asyncio.get_running_loop().run_in_executor(threads, function)
