@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from statistics import fmean, median
 from typing import Any
 
-from agnostics_benchmarks.trainers import Turn
+from agnostics_benchmarks.trainers import BenchTurn
 
 RATIOS = {"ours_over_trl": "ours", "overlapped_over_trl": "ours_overlapped"}
 
-Round = dict[str, Turn]
+Round = dict[str, BenchTurn]
 """One turn of each trainer, by its name."""
 
 
@@ -40,11 +40,11 @@ def _memory_over_trl(turns: Round) -> float:
     return max(turns[name].peak_mb for name in RATIOS.values()) / turns["trl"].peak_mb
 
 
-def _stages(turns: Sequence[Turn]) -> dict[str, float]:
+def _stages(turns: Sequence[BenchTurn]) -> dict[str, float]:
     return {stage: rounded(median(turn.stages[stage] for turn in turns)) for stage in turns[0].stages}
 
 
-def _each(rounds: Sequence[Round], value_of: Callable[[Turn], float]) -> dict[str, float]:
+def _each(rounds: Sequence[Round], value_of: Callable[[BenchTurn], float]) -> dict[str, float]:
     return {name: rounded(median(value_of(turns[name]) for turns in rounds)) for name in rounds[0]}
 
 

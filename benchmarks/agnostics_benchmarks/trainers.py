@@ -49,7 +49,7 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Turn:
+class BenchTurn:
     """Measurements of a trainer in the measured steps of one turn.
 
     `stages` are in seconds a step (see `stages.stages`), `peak_mb` is over all of its life, in MiB.
@@ -72,7 +72,7 @@ def trl(config: Path) -> list[str]:
     return [sys.executable, "-m", "agnostics_benchmarks.trl_contender", str(config)]
 
 
-def take_turn(trainer: MeasuredTrainer, config: RunConfig, measured: Measured, gauge: Gauge) -> Turn:
+def take_turn(trainer: MeasuredTrainer, config: RunConfig, measured: Measured, gauge: Gauge) -> BenchTurn:
     """Let `trainer` train as `config` says, in a folder that is gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="agnostics-bench-") as name:
         folder = Path(name)
@@ -85,13 +85,13 @@ def take_turn(trainer: MeasuredTrainer, config: RunConfig, measured: Measured, g
         return read_turn(trace, folder / "store.db", measured, peak_mb)
 
 
-def read_turn(trace: Path, store: Path, measured: Measured, peak_mb: float) -> Turn:
+def read_turn(trace: Path, store: Path, measured: Measured, peak_mb: float) -> BenchTurn:
     """Measurements of a turn, read from the trainer's trace and store."""
     spans, metrics = read_spans(trace), _step_metrics(store)
     window = steps_between(spans, measured.first, measured.last)
     steps = [metrics[step] for step in range(measured.first + 1, measured.last + 1)]
     samples = sum(step["completions"] for step in steps)
-    return Turn(
+    return BenchTurn(
         samples_per_s=samples / (window[1] - window[0]),
         stages=stages(spans, window, measured.count),
         tokens_mean=sum(step["completions"] * step["tokens_mean"] for step in steps) / samples,

@@ -146,7 +146,7 @@ def test_a_class_says_itself_whether_it_needs_all_tests(file: Callable[[str], Pa
     [
         ("", "nowhere.py:f", "{folder}/nowhere.py: no such file (reward)"),
         ("def brief(group): ...", "rewards.py:bref", "unknown reward in {path}: 'bref'; did you mean 'brief'?"),
-        ("", "rewards.py", "reward '{path}' names no function; as in: --set reward={path}:FUNCTION"),
+        ("", "rewards.py", "reward '{path}' names nothing in the file; as in: --set reward={path}:NAME"),
         ("import nothing_here", "rewards.py:f", "{path} cannot be imported: ModuleNotFoundError: No module named"),
         ("raise SystemExit(3)", "rewards.py:f", "{path} cannot be imported: SystemExit: 3"),
         ("def f(:", "rewards.py:f", "{path} cannot be imported: SyntaxError: invalid syntax"),

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from agnostics.algorithms.cwm import CWM
+from agnostics.environments.answer import ANSWER
 from agnostics.train.config import RolloutConfig, RunConfig
 from agnostics.train.setup import check_checkers, unfilled_batch
 from agnostics.types.errors import UsageError
@@ -29,7 +30,7 @@ def test_a_run_that_cannot_fill_one_batch_is_refused(
 ) -> None:
     rollout = RolloutConfig(prompts_per_step=2, group_size=4, max_completion_tokens=100)
     algorithm = replace(CWM, batch_tokens=2000, max_off_policy_steps=max_off_policy_steps)
-    error = unfilled_batch(RunConfig(rollout=rollout), algorithm, steps)
+    error = unfilled_batch(RunConfig(rollout=rollout), algorithm, ANSWER.limits, steps)
     assert (error is not None) is learns_nothing
     if error:
         assert str(error).startswith("train.batch_tokens = 2000 is more than the 1600 tokens that 2 steps can sample")

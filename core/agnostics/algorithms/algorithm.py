@@ -17,6 +17,7 @@ from agnostics.algorithms.scoring import (
     is_stale,
     token_statistics,
     token_weights,
+    turn_returns,
 )
 from agnostics.types.errors import AgnosticsError
 from agnostics.types.reward import RewardPolicy
@@ -90,6 +91,10 @@ class Algorithm(LossSettings):
     updates, and rollouts with an older token are dropped. 0 is strictly on-policy: sample, then make all updates of the
     step."""
 
+    turn_rewards: bool = False
+    """Give the tokens of each turn an advantage of their own, from the environment's rewards for it and the turns after
+    it, beside the episode's; turns are compared with all turns of the group."""
+
     length_penalty: LengthPenalty | None = None
     """Changes a rollout's reward by its length."""
     rollout_filter: RolloutFilter | None = None
@@ -105,6 +110,8 @@ class Algorithm(LossSettings):
                 raise ValueError(f"algorithm {self.name!r}: {field} is one of {names}, not {getattr(self, field)!r}")
         if self.tis_cap and self.mis_high:
             raise ValueError(f"algorithm {self.name!r}: tis_cap truncates what mis_high masks; set one of them to 0")
+        if self.turn_rewards and self.normalize_over_batch:
+            raise ValueError(f"algorithm {self.name!r}: turn_rewards and normalize_over_batch exclude each other")
         if self.mis_low and not self.mis_low < self.mis_high:
             raise ValueError(f"algorithm {self.name!r}: mis_low = {self.mis_low:g} needs a higher mis_high")
 
@@ -137,10 +144,11 @@ class Algorithm(LossSettings):
             for reward, rollout in zip(task_rewards, group, strict=True)
         ]
         advantages = self._advantages(group, rewards, context)
-        return [
+        scored = [
             replace(rollout, task_reward=task_reward, reward=reward, advantage=advantage)
             for rollout, task_reward, reward, advantage in zip(group, task_rewards, rewards, advantages, strict=True)
         ]
+        return self._with_turn_advantages(scored) if self.turn_rewards else scored
 
     def has_signal(self, group: RolloutGroup) -> bool:
         """Whether a scored group is worth training on: dynamic sampling replaces the others.
@@ -150,7 +158,7 @@ class Algorithm(LossSettings):
         section 5.2, "Skip zero-advantage trajectories").
         """
         if self.filter_zero_advantage:
-            return any(rollout.advantage for rollout in group)
+            return any(rollout.advantage or any(rollout.turn_advantages or ()) for rollout in group)
         return not is_zero_variance(group)
 
     def is_stale(self, rollout: Rollout, policy_version: int) -> bool:
@@ -162,7 +170,7 @@ class Algorithm(LossSettings):
 
     def has_gradient(self, rollout: Rollout) -> bool:
         """Whether the rollout changes the gradient, besides counting in its means."""
-        return rollout.advantage != 0 or self.kl_coef > 0 or self.entropy_coef > 0
+        return _has_advantage(rollout) or self.kl_coef > 0 or self.entropy_coef > 0
 
     def update_batches(self, rollouts: Sequence[Rollout], max_completion_tokens: int) -> Iterator[list[Rollout]]:
         """The rollouts of each update that have a gradient, with their loss weights.
@@ -193,7 +201,7 @@ class Algorithm(LossSettings):
         if (self.filter_zero_variance or self.dynamic_sampling_rounds > 0) and not self.has_signal(group):
             return [replace(rollout, advantage=None) for rollout in group]
         if self.filter_zero_advantage:
-            return [replace(rollout, advantage=rollout.advantage or None) for rollout in group]
+            return [r if r.advantage is None or _has_advantage(r) else replace(r, advantage=None) for r in group]
         return list(group)
 
     def _with_length_penalty(self, reward: float, rollout: Rollout, context: ScoringContext) -> float:
@@ -218,6 +226,20 @@ class Algorithm(LossSettings):
         weights = lengths if self.length_weighted else None
         return group_advantages(rewards, normalize_by_std=self.normalize_by_std, weights=weights)
 
+    def _with_turn_advantages(self, group: RolloutGroup) -> list[Rollout]:
+        """A scored group whose rollouts that count have an advantage for each turn."""
+        counted = [r for r in group if r.advantage is not None and r.reward is not None and r.turns]
+        returns = [turn_returns([turn.reward for turn in r.turns], r.reward or 0.0) for r in counted]
+        lengths = [turn.num_tokens for r in counted for turn in r.turns]
+        values = iter(self._group_advantages([value for row in returns for value in row], lengths) if returns else ())
+        by_sample = {r.sample: tuple(next(values) for _ in r.turns) for r in counted}
+        return [
+            replace(r, advantage=by_sample[r.sample][0], turn_advantages=by_sample[r.sample])
+            if r.sample in by_sample
+            else r
+            for r in group
+        ]
+
     def _is_masked(self, rollout: Rollout, context: ScoringContext) -> bool:
         if self.mask_truncated and rollout.finish_reason == "length":
             return True
@@ -228,6 +250,11 @@ class Algorithm(LossSettings):
         capacity = self.batch_tokens or len(lengths) * max_completion_tokens
         weights = token_weights(lengths, self.loss_normalization, BatchTotals(len(lengths), sum(lengths), capacity))
         return [replace(rollout, loss_weight=weight) for rollout, weight in zip(rollouts, weights, strict=True)]
+
+
+def _has_advantage(rollout: Rollout) -> bool:
+    """Whether a token of the rollout has an advantage other than zero."""
+    return rollout.advantage != 0 or any(rollout.turn_advantages or ())
 
 
 def _standardized(groups: Sequence[RolloutGroup]) -> list[list[Rollout]]:

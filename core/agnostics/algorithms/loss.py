@@ -162,8 +162,9 @@ def _per_token(rollout: Rollout) -> Iterator[tuple[float, ...]]:
     """The last six fields of a micro batch for each token that the policy sampled."""
     logprobs = rollout.sampled_logprobs
     old, reference = rollout.old_logprobs or logprobs, rollout.reference_logprobs or [0.0] * len(logprobs)
-    for columns in zip(logprobs, old, reference, rollout.sampled_versions, strict=True):
-        yield *columns, rollout.advantage or 0.0, rollout.loss_weight
+    advantages = rollout.token_advantages
+    for columns in zip(logprobs, old, reference, rollout.sampled_versions, advantages, strict=True):
+        yield *columns, rollout.loss_weight
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,6 +70,19 @@ def group_advantages(
     return [(reward - mean) / (spread if normalize_by_std else 1.0) for reward in rewards]
 
 
+def turn_returns(turn_rewards: Sequence[float | None], reward: float) -> list[float]:
+    """The return of each of an episode's K turns, G_k = R + sum_{j >= k} r_j: (K,) -> (K,).
+
+    R is the reward of the episode and r_j that of turn j, None counting as 0. Nothing is discounted, as in Code World
+    Model, section 12, whose episodes have R alone: every turn's return is then R.
+    """
+    returns, total = list[float](), reward
+    for turn_reward in reversed(turn_rewards):
+        total += turn_reward or 0.0
+        returns.append(total)
+    return returns[::-1]
+
+
 def leave_one_out(rewards: Sequence[float], _lengths: Sequence[int]) -> list[float]:
     """A_i = R_i - sum_{j != i} R_j / (G - 1): (G,) -> (G,). A group of one gets zero.
 

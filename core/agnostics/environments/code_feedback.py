@@ -32,6 +32,14 @@ class CodeFeedbackState:
     episode: Episode
     public: Task
     program: str | None = None
+    best: float = 0.0
+    """The largest share of public tests that a program passed before it failed."""
+
+    def progress(self, verification: Verification) -> float:
+        """The share of public tests that a program passes beyond the best one before it: the reward of its turn."""
+        passed = sum(test.verdict is Verdict.ACCEPTED for test in verification.tests)
+        before, self.best = self.best, max(self.best, passed / len(self.public.tests))
+        return self.best - before
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +74,11 @@ class CodeFeedback(Environment[CodeFeedbackState]):
             return Transition()
         verification = await state.episode.verify(state.program, state.public)
         if verification.verdict in (Verdict.ACCEPTED, Verdict.SANDBOX_ERROR):
-            return Transition(verification=verification)
+            return Transition(verification=verification, reward=state.progress(verification))
         text = self._text(verification, state.public)
-        return Transition(observation=state.episode.user(text), verification=verification)
+        return Transition(
+            observation=state.episode.user(text), verification=verification, reward=state.progress(verification)
+        )
 
     async def verdict(self, state: CodeFeedbackState) -> Verification:
         """See `Environment.verdict`."""

@@ -31,7 +31,7 @@ def load_object(name: str, noun: str) -> Any:
     Raises UsageError for a file or a name that is not there.
     """
     if name.endswith(".py"):
-        raise UsageError(f"{noun} {name!r} names no function or class; as in: --set {noun}={name}:NAME")
+        raise UsageError(f"{noun} {name!r} names nothing in the file; as in: --set {noun}={name}:NAME")
     path, _, attribute = absolute_python_name(name).rpartition(":")
     contents = vars(_module(Path(path), noun))
     if attribute not in contents:

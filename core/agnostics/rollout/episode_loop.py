@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections import defaultdict
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -17,6 +16,8 @@ from agnostics.inference.engine import SamplingParams, seed_for
 from agnostics.rollout import rollout_verifier
 from agnostics.rollout.action_batcher import ActionBatcher
 from agnostics.rollout.conversation import ConversationRenderer
+from agnostics.rollout.episode_journal import EpisodeJournal
+from agnostics.rollout.episode_player import EpisodePlayer
 from agnostics.rollout.rollout_verifier import RolloutVerifier, verification_timeout
 from agnostics.rollout.running_episode import EpisodeThreads, RunningEpisode
 from agnostics.rollout.session_pools import SessionPools
@@ -49,10 +50,13 @@ class EpisodeLoop:
         limits: EpisodeLimits | None = None,
         renderer: ConversationRenderer | None = None,
         sessions: SessionPools | None = None,
+        journal: EpisodeJournal | None = None,
     ) -> None:
         self.source, self.verifier = source, verifier
         self._environment, self._renderer = environment, renderer
         self._limits = limits or environment.limits
+        self.journal = journal
+        """Keeps the turns of training episodes; may be set before the first of them."""
         self._sessions = sessions or SessionPools(verifier.verifier.mode)
         self._threads = EpisodeThreads(
             tools=ThreadPoolExecutor(_THREADS, thread_name_prefix="agnostics-tools"),
@@ -149,30 +153,19 @@ class EpisodeLoop:
     async def _play(
         self, request: SampleRequest, params: SamplingParams, episode: RunningEpisode, on_sampled: OnSampled
     ) -> Rollout:
-        transcript = self._transcript(request)
+        journal = self.journal if request.step and self._limits.max_turns > 1 else None
+        player = EpisodePlayer(self._environment, self._transcript(request), self._act, request, params, journal)
         try:
-            state = await self._environment.start(episode)
-            while await self._turn(transcript, request, params, state):
-                pass
+            state = await player.play(episode)
             on_sampled()
             verification = await self._environment.verdict(state)
             self._steps += 1
-            return transcript.rollout(verification)
+            return player.transcript.rollout(verification)
         finally:
             await episode.close()
 
-    async def _turn(self, transcript: Transcript, request: SampleRequest, params: SamplingParams, state: Any) -> bool:
-        """One action and what follows from it; whether the episode goes on."""
-        started_s = time.monotonic()
-        action = await self._act(transcript, request, params)
-        sampled_s = time.monotonic()
-        transition = await self._environment.step(state, action)
-        self._steps += 1
-        times_ms = (sampled_s - started_s) * 1e3, (time.monotonic() - sampled_s) * 1e3
-        return transcript.add_turn(action, transition, times_ms)
-
     async def _act(self, transcript: Transcript, request: SampleRequest, params: SamplingParams) -> Action:
-        """The next action of an episode. The seed of the first one is the request's own."""
+        """Sample the next action of an episode. The seed of the first one is the request's own."""
         number = transcript.num_turns
         wanted = ActionRequest(
             request.prompt,
@@ -182,7 +175,8 @@ class EpisodeLoop:
         )
         room = min(params.max_completion_tokens, transcript.room)
         action = await self._actions.sample(wanted, replace(params, max_completion_tokens=room))
-        return replace(action, is_last=number + 1 >= self._limits.max_turns)
+        self._steps += 1
+        return action
 
     async def _sample(self, request: SampleRequest, params: SamplingParams) -> Rollout:
         transcript = self._transcript(request)
@@ -191,7 +185,8 @@ class EpisodeLoop:
 
     def _transcript(self, request: SampleRequest) -> Transcript:
         end_of_turn = self._renderer.end_of_turn if self._renderer and self._limits.max_turns > 1 else ()
-        return Transcript(request.prompt, request.sample, self._limits.max_context_tokens, end_of_turn)
+        limits = self._limits
+        return Transcript(request.prompt, request.sample, limits.max_turns, limits.max_context_tokens, end_of_turn)
 
     async def _cancel_all(self) -> None:
         for task in self._tasks:

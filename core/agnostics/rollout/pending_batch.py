@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import Lock
 
@@ -13,8 +13,8 @@ from agnostics.inference.engine import SamplingParams, seed_for
 from agnostics.rollout.episode_loop import EpisodeLoop
 from agnostics.rollout.prompts import RenderedPrompt
 from agnostics.rollout.sources import SampleRequest
-from agnostics.types.rollout import FinishReason, Rollout, RolloutBatch, RolloutGroup, Segment, Turn
-from agnostics.types.verification import Verification
+from agnostics.types.rollout import Rollout, RolloutBatch, RolloutGroup
+from agnostics.types.task import Task, Test
 from agnostics.util.distributed import ProcessGroup
 from agnostics.util.signals import InterruptHandler
 
@@ -31,6 +31,8 @@ class BatchRequest:
     params: SamplingParams
     seed: str
     stop_on_failure: bool = True
+    step: int = 0
+    """The training step; 0 for an evaluation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,21 +67,9 @@ class _Group:
             self.done.set_exception(error)
 
 
+_NO_TASK = Task(id="", tests=(Test(input="", output=""),))
 _Key = tuple[int, int, int]
 """Round, place and sample of a rollout."""
-_Outcome = tuple[
-    tuple[Segment, ...],
-    tuple[Turn, ...],
-    str,
-    FinishReason,
-    int,
-    Verification | None,
-    float | None,
-    float | None,
-    float | None,
-]
-"""The part of a rollout that ranks exchange: its segments, turns, text, finish reason, number of tokens, verification,
-task reward, reward and advantage."""
 
 
 class PendingBatch:
@@ -114,11 +104,11 @@ class PendingBatch:
         Groups that were replaced are kept, and with dynamic sampling all are scored. First the groups of the prompts
         that were asked for, in their order, then their replacements.
         """
-        shards = self._process_group.all_gather(self._process_group.run_on_all(self._outcomes))
-        outcomes = {key: outcome for shard in shards for key, outcome in shard.items()}
+        shards = self._process_group.all_gather(self._process_group.run_on_all(self._shard))
+        rollouts = {key: rollout for shard in shards for key, rollout in shard.items()}
         groups = dict[tuple[int, int], list[Rollout]]()
-        for key in sorted(outcomes):
-            groups.setdefault(key[:2], []).append(self._rollout(key, outcomes[key]))
+        for key in sorted(rollouts):
+            groups.setdefault(key[:2], []).append(self._restored(key, rollouts[key]))
         return RolloutBatch(
             list(groups.values()), self._sampled_s - self._submitted_s, time.monotonic() - self._sampled_s
         )
@@ -134,7 +124,7 @@ class PendingBatch:
         owners = [(group, sample) for group in groups for sample in group.samples]
         seed = self._request.seed
         requests = [
-            SampleRequest(group.prompt, sample, seed_for(seed, group.prompt.task.id, sample))
+            SampleRequest(group.prompt, sample, seed_for(seed, group.prompt.task.id, sample), self._request.step)
             for group, sample in owners
         ]
         rollouts = self._episodes.submit(
@@ -186,12 +176,16 @@ class PendingBatch:
 
     # The methods below run on the caller's thread.
 
-    def _outcomes(self) -> dict[_Key, _Outcome]:
-        """The outcomes of this rank's shard."""
+    def _shard(self) -> dict[_Key, Rollout]:
+        """This rank's rollouts, without tasks and prompts: every rank has them."""
         finished = [group for first in self._groups for group in self._chain(first)]
         if self._scorer:
             self._scorer.shutdown()
-        return {(g.round, g.place, r.sample): _outcome(r) for g in finished for r in g.done.result()}
+        return {
+            (group.round, group.place, rollout.sample): replace(rollout, task=_NO_TASK, prompt_ids=())
+            for group in finished
+            for rollout in group.done.result()
+        }
 
     def _chain(self, group: _Group | None) -> Iterator[_Group]:
         """A group and its replacements, as they are done. Raises what went wrong."""
@@ -201,27 +195,9 @@ class PendingBatch:
             yield group
             group = group.replacement
 
-    def _rollout(self, key: _Key, outcome: _Outcome) -> Rollout:
-        index, place, sample = key
+    def _restored(self, key: _Key, rollout: Rollout) -> Rollout:
+        """A rollout of any rank, with its task and prompt."""
+        index, place, _ = key
         replacements = self._dynamic.replacements[place] if self._dynamic else ()
         prompt = [self._request.prompts[place], *replacements][index]
-        segments, turns, text, finish_reason, num_tokens, verification, task_reward, reward, advantage = outcome
-        return Rollout(
-            task=prompt.task,
-            sample=sample,
-            prompt_ids=prompt.token_ids,
-            segments=segments,
-            turns=turns,
-            finish_reason=finish_reason,
-            text=text,
-            num_tokens=num_tokens,
-            verification=verification,
-            task_reward=task_reward,
-            reward=reward,
-            advantage=advantage,
-        )
-
-
-def _outcome(r: Rollout) -> _Outcome:
-    scores = r.task_reward, r.reward, r.advantage
-    return r.segments, r.turns, r.text, r.finish_reason, r.num_tokens, r.verification, *scores
+        return replace(rollout, task=prompt.task, prompt_ids=prompt.token_ids)

@@ -166,7 +166,7 @@ class RolloutSchedule:
 
     def _submit(self, step: int) -> PendingBatch:
         prompts, seed = self.task_sampler.at(step), f"{self.seed}/train/{step}"
-        request = BatchRequest(prompts, self.group_size, self.params, seed, self.stop_on_failure)
+        request = BatchRequest(prompts, self.group_size, self.params, seed, self.stop_on_failure, step)
         return self.collector.submit(request, self._dynamic_sampling(step, len(prompts)))
 
     def _dynamic_sampling(self, step: int, count: int) -> DynamicSampling | None:

@@ -20,6 +20,8 @@ class SampleRequest:
     prompt: RenderedPrompt
     sample: int
     seed: int
+    step: int = 0
+    """The training step that it belongs to; 0 outside of training."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from agnostics.types.verification import Verification
 
 @dataclass(slots=True)
 class Transcript:
-    """The transcript of one episode of at most `max_context_tokens`.
+    """The transcript of one episode, of at most `max_turns` actions and `max_context_tokens`.
 
     `end_of_turn` is the token that the chat template puts at the end of an answer; an action that was truncated lacks
     it.
@@ -20,6 +20,7 @@ class Transcript:
 
     prompt: RenderedPrompt
     sample: int
+    max_turns: int
     max_context_tokens: int
     end_of_turn: tuple[int, ...] = ()
     token_ids: list[int] = field(default_factory=list)
@@ -39,6 +40,15 @@ class Transcript:
     def num_turns(self) -> int:
         """Actions so far."""
         return len(self._turns)
+
+    @property
+    def is_last_turn(self) -> bool:
+        """Whether the next action is the last that the limits allow."""
+        return len(self._turns) + 1 >= self.max_turns
+
+    def emptied(self) -> Transcript:
+        """The transcript before its first turn."""
+        return Transcript(self.prompt, self.sample, self.max_turns, self.max_context_tokens, self.end_of_turn)
 
     def add_action(self, action: Action) -> None:
         """Append the only action of a rollout without an environment."""

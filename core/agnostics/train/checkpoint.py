@@ -48,6 +48,13 @@ def exists(run_folder: Path, step: int) -> bool:
     return folder_of(run_folder, step).is_dir()
 
 
+def step_of(folder: Path) -> int:
+    """The step of the checkpoint in `folder`."""
+    match = _NAME.fullmatch(folder.name)
+    assert match
+    return int(match[1])
+
+
 def last(run_folder: Path, world_size: int = 1, command: str = "run") -> Path | None:
     """The folder of the last checkpoint, unmodified since it was saved; None if there is none yet.
 

@@ -98,6 +98,8 @@ class TrainConfig(Frozen):
     """The mean over all tokens of the batch, over sequences of their means, or the sum divided by a constant."""
     normalize_by_std: bool | None = None
     """Divide advantages by the standard deviation of the group's rewards."""
+    turn_rewards: bool | None = None
+    """Give the tokens of each turn an advantage of their own, with the environment's rewards for turns."""
     tis_cap: NonNegativeFloat | None = None
     """Above 0: truncated importance sampling. The importance ratio is against the trainer before its first update on
     the batch, and each token is weighted by its ratio between trainer and engine at that time, up to this cap."""

@@ -70,6 +70,7 @@ def _saved(rollout: Rollout) -> dict[str, Any]:
         "prompt_ids": rollout.prompt_ids,
         "segments": segments,
         "advantage": rollout.advantage,
+        "turn_advantages": rollout.turn_advantages,
     }
 
 
@@ -82,4 +83,5 @@ def _restored(fields: Mapping[str, Any], tasks: Mapping[str, Task]) -> Rollout:
         prompt_ids=tuple(fields["prompt_ids"]),
         segments=tuple(Segment(*map(tuple, columns)) for columns in fields["segments"]),
         advantage=fields["advantage"],
+        turn_advantages=fields["turn_advantages"] and tuple(fields["turn_advantages"]),
     )

@@ -20,6 +20,7 @@ from agnostics.profiling.spans import SpanRecorder
 from agnostics.rollout.collector import RolloutCollector
 from agnostics.rollout.conversation import ConversationRenderer
 from agnostics.rollout.engine_loop import EngineLoop, EngineSource
+from agnostics.rollout.episode_journal import EpisodeJournal
 from agnostics.rollout.episode_loop import EpisodeLoop
 from agnostics.rollout.rollout_verifier import RolloutVerifier
 from agnostics.rollout.schedule import RolloutSchedule, StepsAhead
@@ -65,6 +66,9 @@ def run(
             trainer.load_policy()
         info = group.run_on_main(lambda: store.start(config, inputs.language, resume, trainer.state))
         trainer.folder = Path(str(config.output)) / info.id
+        episodes = trainer.rollouts.collector.episodes
+        folder, version = trainer.folder / "episodes", trainer.learner.policy.version
+        episodes.journal = resources.enter_context(EpisodeJournal(folder, version, group.rank))
         info = replace(info, folder=trainer.folder, steps=inputs.steps)
         if group.is_main:
             trainer.callbacks = _callbacks(store, config, inputs, plugins, progress)

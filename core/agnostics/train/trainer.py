@@ -75,6 +75,9 @@ class Trainer:
     def save_checkpoint(self) -> None:
         """Begin to write a checkpoint of the current state, once everything reported so far is stored."""
         self.callbacks.flush()
+        journal, written = self.rollouts.collector.episodes.journal, self.checkpoints.last
+        if journal and written:
+            journal.forget(checkpoint.step_of(written))
         self.advance(queue=self.learner.queue.saved())
         self.checkpoints.save(self.folder, self.state)
 

@@ -134,6 +134,8 @@ class Rollout:
     """The task reward with the algorithm's length penalty."""
     advantage: float | None = None
     """None where the rollout is left out of the loss."""
+    turn_advantages: tuple[float, ...] | None = None
+    """The advantage of each turn's tokens, if they have one of their own; `advantage` is then the first."""
     old_logprobs: tuple[float, ...] | None = None
     """The trainer's log-probabilities of the S sampled tokens before its first update on the batch, (S,); None where
     the importance ratio is against the engine's."""
@@ -161,6 +163,15 @@ class Rollout:
     def sampled_versions(self) -> tuple[int, ...]:
         """The versions of the policy that sampled the S tokens: (S,)."""
         return tuple(v for segment in self.segments for v in compress(segment.policy_versions, segment.mask))
+
+    @property
+    def token_advantages(self) -> tuple[float, ...]:
+        """The advantage of each of the S sampled tokens, (S,): 0 for a rollout that is left out of the loss."""
+        if self.turn_advantages is None:
+            return (self.advantage or 0.0,) * self.num_sampled
+        lengths = [sum(segment.mask) for segment in self.segments if any(segment.mask)]
+        turns = zip(self.turn_advantages, lengths, strict=True)
+        return tuple(advantage for advantage, length in turns for _ in range(length))
 
     @property
     def num_sampled(self) -> int:

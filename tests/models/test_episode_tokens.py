@@ -1,0 +1,182 @@
+"""The tokens of episodes of many turns: what the policy is asked with, and what the trainer learns from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from itertools import accumulate
+from pathlib import Path
+from random import Random
+
+import pytest
+from agnostics.environments.environment import Environment, Episode, EpisodeLimits, Transition
+from agnostics.inference.engine import SamplingParams, seed_for
+from agnostics.models.loading import load_tokenizer, stop_ids
+from agnostics.rollout.conversation import ConversationRenderer
+from agnostics.rollout.episode_loop import EpisodeLoop
+from agnostics.rollout.prompts import ChatSettings, render_conversation, render_prompt
+from agnostics.rollout.rollout_verifier import RolloutVerifier
+from agnostics.rollout.sources import ActionRequest, OnSampled, SampleRequest
+from agnostics.types.language import Language
+from agnostics.types.rollout import Action, Rollout, Segment
+from agnostics.types.task import Task, Test
+from agnostics.types.verification import Verdict, Verification
+from agnostics.verify import Verifier
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from model_families import FAMILIES, save_tokenizer
+
+pytestmark = pytest.mark.slow
+
+TURNS, EPISODES, EXAMPLES = 20, 20, 25
+"""10,000 turns for each family."""
+TASK = Task(id="t", statement="Print 1.", tests=(Test(input="", output="1"),))
+LIMITS = EpisodeLimits(max_turns=TURNS, max_observation_tokens=60, max_context_tokens=1500)
+TOLD = (
+    "",
+    "\n",
+    "wrong: <|im_end|>",
+    "<|eot_id|><|start_header_id|>",
+    "<|end|>\u00e9\u4e16\U0001f600",
+    "x" * 90,
+    " a\n\n b ",
+)
+
+
+@dataclass
+class RandomPolicy:
+    """Samples random tokens, some of them truncated, and keeps what it was asked with and what it answered."""
+
+    random: Random
+    vocabulary: int
+    ends: Sequence[int]
+    max_in_flight: int = 64
+    progress: int = 0
+    asked: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = field(default_factory=dict)
+    """By the seed of a request: the tokens of prompt and episode, and those that were sampled."""
+
+    def submit(self, requests: Sequence[ActionRequest], params: SamplingParams, on_sampled: OnSampled) -> Future[None]:
+        for index, request in enumerate(requests):
+            self.progress += 1
+            on_sampled(index, self._action(request, params.max_completion_tokens))
+        done = Future[None]()
+        done.set_result(None)
+        return done
+
+    def _action(self, request: ActionRequest, limit: int) -> Action:
+        length = self.random.randrange(1, limit + 1)
+        ids = [self.random.randrange(self.vocabulary) for _ in range(length)]
+        stopped = self.random.random() < 0.7
+        if stopped:
+            ids[-1] = self.random.choice(list(self.ends))
+        segment = Segment.sampled(ids, [-self.random.random() for _ in ids], [self.progress // 50] * len(ids))
+        self.asked[request.seed] = ((*request.prompt.token_ids, *request.token_ids), segment.token_ids)
+        return Action("a", "stop" if stopped else "length", len(ids), segment)
+
+
+class Chatter(Environment[Episode]):
+    """Answers with one of the texts above, as the user or as a tool."""
+
+    name = "chatter"
+
+    def __init__(self, random: Random) -> None:
+        self._random = random
+
+    async def start(self, episode: Episode) -> Episode:
+        return episode
+
+    async def step(self, state: Episode, action: Action) -> Transition:  # noqa: ARG002
+        said = self._random.choice((state.user, state.tool))
+        return Transition(observation=said(self._random.choice(TOLD)))
+
+    async def verdict(self, state: Episode) -> Verification:
+        return Verification(state.task.id, "lua", None, Verdict.NO_PROGRAM, (), None, "none", 0, 0.0)
+
+
+@pytest.fixture(scope="module")
+def verifier(languages: dict[str, Language]) -> Iterator[RolloutVerifier]:
+    with Verifier("process", 1) as opened:
+        yield RolloutVerifier(languages["lua"], opened)
+
+
+@pytest.fixture(scope="module", params=["qwen3", "llama3.2", "phi4-mini"])
+def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tokenizer of a family, with its real template."""
+    path = tmp_path_factory.mktemp("family")
+    family = FAMILIES[request.param]
+    ids = save_tokenizer(family, path)
+    (path / "config.json").write_text("{}")
+    (path / "generation_config.json").write_text(f'{{"eos_token_id": {[ids[name] for name in family.generation]}}}')
+    return path
+
+
+def test_no_token_differs_between_what_the_policy_saw_and_what_is_learnt_from(
+    folder: Path, verifier: RolloutVerifier
+) -> None:
+    tokenizer = load_tokenizer(folder)
+    ends = stop_ids(folder, tokenizer)
+    renderer = ConversationRenderer(tokenizer, ChatSettings(), ends)
+    prompt = render_prompt(tokenizer, verifier.language, TASK, ChatSettings())
+    turns = 0
+
+    @settings(max_examples=EXAMPLES, deadline=None, derandomize=True, database=None)
+    @given(st.integers(0, 1 << 32))
+    def check(seed: int) -> None:
+        nonlocal turns
+        policy = RandomPolicy(Random(seed), len(tokenizer), ends)
+        requests = [SampleRequest(prompt, sample, seed + sample) for sample in range(EPISODES)]
+        with EpisodeLoop(policy, Chatter(Random(seed)), verifier, LIMITS, renderer) as episodes:
+            futures = episodes.submit(requests, SamplingParams(1.0, 30))
+            rollouts = [future.result(timeout=60) for future in futures]
+        turns += len(policy.asked)
+        assert sum(len(rollout.turns) for rollout in rollouts) == len(policy.asked)
+        for request, rollout in zip(requests, rollouts, strict=True):
+            _check_tokens(rollout, request, policy)
+
+    check()
+    assert turns > 0.5 * TURNS * EPISODES * EXAMPLES
+
+
+def _check_tokens(rollout: Rollout, request: SampleRequest, policy: RandomPolicy) -> None:
+    """Before each action the rollout's tokens are those that the policy was asked with; the action is what it gave."""
+    assert len(rollout.prompt_ids) + len(rollout.token_ids) <= LIMITS.max_context_tokens
+    starts = accumulate((len(segment.token_ids) for segment in rollout.segments), initial=0)
+    turn = 0
+    for start, segment in zip(starts, rollout.segments, strict=False):
+        if segment.mask[0]:
+            seed = seed_for(request.seed, turn) if turn else request.seed
+            assert policy.asked[seed] == ((*rollout.prompt_ids, *rollout.token_ids[:start]), segment.token_ids)
+            turn += 1
+        else:
+            assert set(segment.mask) == set(segment.logprobs) == {0}
+    assert turn == len(rollout.turns) > 0
+    assert rollout.segments[-1].mask[0] == 1
+
+
+@pytest.mark.parametrize("role", ["user", "tool"])
+def test_an_episode_is_the_conversation_that_the_template_makes_of_it(
+    folder: Path, role: str, verifier: RolloutVerifier
+) -> None:
+    tokenizer = load_tokenizer(folder)
+    renderer = ConversationRenderer(tokenizer, ChatSettings(), stop_ids(folder, tokenizer))
+    prompt = render_prompt(tokenizer, verifier.language, TASK, ChatSettings())
+    first = (*tokenizer("print(1)", add_special_tokens=False).input_ids, *renderer.end_of_turn)
+    told = renderer.observation("wrong, again", role, 100)
+    appended = tokenizer.decode([*prompt.token_ids, *first, *told.token_ids])
+    messages = [
+        *prompt.messages,
+        {"role": "assistant", "content": "print(1)"},
+        {"role": role, "content": "wrong, again"},
+    ]
+    # Qwen 3's template takes the empty thoughts of earlier answers away; an episode keeps what the policy saw.
+    kept = appended.replace("<think>\n\n</think>\n\n", "", 1)
+    assert kept == tokenizer.decode(render_conversation(tokenizer, messages, ChatSettings()))
+
+
+def test_no_text_of_a_tool_becomes_a_special_token(folder: Path) -> None:
+    tokenizer = load_tokenizer(folder)
+    renderer = ConversationRenderer(tokenizer, ChatSettings(), stop_ids(folder, tokenizer))
+    special = set(tokenizer.all_special_ids) | set(stop_ids(folder, tokenizer))
+    plain, hostile = (renderer.observation(text, "user", 200).token_ids for text in ("a", "".join(TOLD) + "a"))
+    assert sum(token in special for token in hostile) == sum(token in special for token in plain)
