@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from agnostics.algorithms.algorithm import Algorithm
     from agnostics.callbacks.callback import MetricsLogger, RunCallback, RunInfo
+    from agnostics.environments.environment import Environment, Episode, EpisodeLimits, Observation, Transition
     from agnostics.inference.engine import Completion, CompletionRequest, Engine, EngineSettings, SamplingParams
     from agnostics.inference.provider import EngineProvider
     from agnostics.plugins.specs import hookimpl
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     )
     from agnostics.types.language import Language
     from agnostics.types.reward import RewardPolicy
-    from agnostics.types.rollout import Rollout
+    from agnostics.types.rollout import Action, Rollout, ToolCallRecord, Turn
     from agnostics.types.task import (
         FILE_NAME_PATTERN,
         Checker,
@@ -47,6 +48,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "FILE_NAME_PATTERN",
+    "Action",
     "AgnosticsError",
     "Algorithm",
     "Checker",
@@ -57,12 +59,16 @@ __all__ = [
     "Engine",
     "EngineProvider",
     "EngineSettings",
+    "Environment",
+    "Episode",
+    "EpisodeLimits",
     "HubSource",
     "Language",
     "LimitOverrides",
     "Limits",
     "MetricsLogger",
     "MissingRequirement",
+    "Observation",
     "PromptFormat",
     "RewardPolicy",
     "Rollout",
@@ -79,6 +85,9 @@ __all__ = [
     "Task",
     "Test",
     "TestResult",
+    "ToolCallRecord",
+    "Transition",
+    "Turn",
     "UsageError",
     "Verdict",
     "Verification",
@@ -92,6 +101,7 @@ __all__ = [
 _NAMES_OF_MODULES = {
     "algorithms.algorithm": ("Algorithm",),
     "callbacks.callback": ("MetricsLogger", "RunCallback", "RunInfo"),
+    "environments.environment": ("Environment", "Episode", "EpisodeLimits", "Observation", "Transition"),
     "inference.engine": ("Completion", "CompletionRequest", "Engine", "EngineSettings", "SamplingParams"),
     "inference.provider": ("EngineProvider",),
     "plugins.specs": ("hookimpl",),
@@ -104,7 +114,7 @@ _NAMES_OF_MODULES = {
     "types.errors": ("AgnosticsError", "MissingRequirement", "UsageError", "describe_error", "unknown_name_error"),
     "types.language": ("Language",),
     "types.reward": ("RewardPolicy",),
-    "types.rollout": ("Rollout",),
+    "types.rollout": ("Action", "Rollout", "ToolCallRecord", "Turn"),
     "types.task": (
         "FILE_NAME_PATTERN",
         "Checker",

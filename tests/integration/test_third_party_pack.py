@@ -23,6 +23,7 @@ PARTS = {
     "command": ["agn_commands"],
     "dataset": ["agn_datasets"],
     "engine": ["agn_engines"],
+    "environment": ["agn_environments"],
     "language": ["agn_languages"],
     "reward": ["agn_rewards"],
     "sandbox": ["agn_sandboxes"],

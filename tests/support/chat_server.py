@@ -12,17 +12,20 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 class ChatServer:
     """An OpenAI-compatible server whose answers are what `reply` makes of a question; it may raise to refuse one.
 
-    `asked` are the questions, `together` is how many were under way at once at most.
+    A question is the last message of a conversation. `asked` are the questions, `conversations` all messages of each,
+    `together` is how many were under way at once at most.
     """
 
     def __init__(self, reply: Callable[[str], str]) -> None:
         self.reply, self.asked, self.together = reply, list[str](), 0
+        self.conversations = list[list[dict[str, str]]]()
         self._now, self._lock, server = 0, threading.Lock(), self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                status, answer = server.answer(body["messages"][0]["content"])
+                server.conversations.append(body["messages"])
+                status, answer = server.answer(body["messages"][-1]["content"])
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(answer)))
                 self.end_headers()

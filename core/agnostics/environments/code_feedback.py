@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -14,6 +15,8 @@ Feedback = Literal["difference", "verdict", "none"]
 
 _INPUT, _OUTPUT = 600, 300
 """The most characters of a test that are shown."""
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,16}")
+"""An address in memory, which differs each time that a program ends with the same error."""
 _MEANING = {
     Verdict.NO_PROGRAM: "holds no program",
     Verdict.COMPILE_ERROR: "does not compile",
@@ -113,6 +116,7 @@ def _details(verification: Verification, task: Task) -> list[str]:
 
 def _failed_test(test: Test, result: TestResult) -> list[str]:
     printed = result.stdout if result.verdict is Verdict.WRONG_ANSWER else result.stderr or result.stdout
+    printed = _ADDRESS.sub("0x...", printed)
     return [
         f"Input:\n{_cut(test.input, _INPUT)}",
         f"Expected output:\n{_cut(test.output, _OUTPUT)}",

@@ -1,0 +1,189 @@
+"""Episodes of several turns, with a policy behind a real endpoint and programs in a real sandbox."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from agnostics.environments.code_feedback import CodeFeedback
+from agnostics.environments.environment import Environment, Episode, EpisodeLimits, Transition
+from agnostics.inference.engine import SamplingParams
+from agnostics.inference.openai_client import Endpoint
+from agnostics.rollout.episode_loop import EpisodeLoop
+from agnostics.rollout.prompts import RenderedPrompt
+from agnostics.rollout.rollout_verifier import RolloutVerifier
+from agnostics.rollout.sources import EndpointSource, SampleRequest
+from agnostics.types.language import Language
+from agnostics.types.rollout import Action, Rollout
+from agnostics.types.task import Task, Test
+from agnostics.types.verification import Verdict, Verification
+from agnostics.verify import Verifier
+from chat_server import ChatServer
+
+PARAMS = SamplingParams(temperature=1.0, max_completion_tokens=64)
+HIDDEN = "31337"
+TASK = Task(
+    id="double",
+    statement="Double a number.",
+    tests=tuple(Test(input=str(n), output=str(2 * n)) for n in (1, 2, int(HIDDEN), 4)),
+)
+Server = Callable[[Callable[[str], str]], ChatServer]
+Play = Callable[..., list[Rollout]]
+
+
+def _lua(program: str) -> str:
+    return f"```lua\n{program}\n```"
+
+
+RIGHT = _lua("print(2 * io.read('n'))")
+WRONG = _lua("print(io.read('n') + 7)")
+ONLY_PUBLIC = _lua("local n = io.read('n') print(n < 3 and 2 * n or 0)")
+
+
+@pytest.fixture(scope="module")
+def verifier(languages: dict[str, Language]) -> Iterator[RolloutVerifier]:
+    with Verifier("bubblewrap", 2) as opened:
+        yield RolloutVerifier(languages["lua"], opened)
+
+
+@pytest.fixture
+def play(chat_server: Server, verifier: RolloutVerifier) -> Iterator[Play]:
+    """Plays one episode of the task for each reply; `play.server` is what was asked."""
+
+    def played(environment: Environment[Any], reply: Callable[[str], str], **limits: int) -> list[Rollout]:
+        played.server = server = chat_server(reply)  # type: ignore[attr-defined]
+        chosen = environment.limits.model_copy(update=limits)
+        with (
+            Endpoint(server.url, "m") as endpoint,
+            EndpointSource(endpoint, 8) as source,
+            EpisodeLoop(source, environment, verifier, chosen) as episodes,
+        ):
+            request = SampleRequest(RenderedPrompt(TASK, "Double a number."), 0, 0)
+            return [future.result(timeout=60) for future in episodes.submit([request], PARAMS)]
+
+    yield played
+
+
+def test_a_program_that_fails_a_public_test_gets_its_difference_and_another_try(play: Play) -> None:
+    (rollout,) = play(CodeFeedback(), lambda said: RIGHT if "Expected output" in said else WRONG)
+    assert rollout.verified.accepted
+    assert [turn.verification and turn.verification.verdict for turn in rollout.turns] == ["wrong_answer", "accepted"]
+    assert rollout.turns[0].observation == (
+        "The program prints a wrong output.\nInput:\n1\nExpected output:\n2\nThe program printed:\n8\n"
+        "Write the whole program again."
+    )
+    assert rollout.text == RIGHT
+    conversation = play.server.conversations[-1]  # type: ignore[attr-defined]
+    assert [message["role"] for message in conversation] == ["user", "assistant", "user"]
+    assert conversation[1]["content"] == WRONG
+
+
+def test_hidden_tests_decide_and_are_never_shown(play: Play) -> None:
+    (rollout,) = play(CodeFeedback(), lambda _: ONLY_PUBLIC)
+    assert (len(rollout.turns), rollout.verified.verdict) == (1, "wrong_answer")
+    (rollout,) = play(CodeFeedback(), lambda _: WRONG)
+    assert (len(rollout.turns), rollout.verified.verdict) == (3, "wrong_answer")
+    assert HIDDEN not in str(play.server.conversations)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("said", "feedback", "told"),
+    [
+        ("no program at all", "difference", "The program holds no program.\nWrite the whole program again."),
+        (WRONG, "verdict", "The program prints a wrong output.\nWrite the whole program again."),
+        (WRONG, "none", "Write the whole program again."),
+        (
+            _lua("while true do end"),
+            "verdict",
+            "The program takes longer than is allowed.\nWrite the whole program again.",
+        ),
+    ],
+)
+def test_the_policy_is_told_as_much_as_the_environment_is_configured_to_tell(
+    play: Play, said: str, feedback: Any, told: str
+) -> None:
+    (rollout,) = play(CodeFeedback(feedback=feedback), lambda _: said, max_turns=2)
+    assert [turn.observation for turn in rollout.turns] == [told, None]
+
+
+def test_an_address_in_an_error_is_the_same_each_time(play: Play) -> None:
+    (rollout,) = play(CodeFeedback(), lambda _: _lua("print({})"), max_turns=3)
+    first, second, last = (turn.observation for turn in rollout.turns)
+    assert first == second
+    assert first
+    assert "table: 0x..." in first
+    assert last is None
+
+
+@dataclass
+class Waiting(Environment[Episode]):
+    """Waits in the episode of one sample until that of another one has ended."""
+
+    ended: threading.Event
+    name = "waiting"
+    limits = EpisodeLimits(max_turns=1)
+
+    async def start(self, episode: Episode) -> Episode:
+        return episode
+
+    async def step(self, state: Episode, action: Action) -> Transition:
+        if action.text == "slow":
+            assert await state.in_thread(self.ended.wait, timeout=30)
+        return Transition()
+
+    async def verdict(self, state: Episode) -> Verification:
+        self.ended.set()
+        return Verification(state.task.id, "lua", None, Verdict.NO_PROGRAM, (), None, "none", 0, 0.0)
+
+
+def test_a_slow_tool_holds_up_no_other_episode(chat_server: Server, verifier: RolloutVerifier) -> None:
+    server = chat_server(lambda question: question)
+    with (
+        Endpoint(server.url, "m") as endpoint,
+        EndpointSource(endpoint, 8) as source,
+        EpisodeLoop(source, Waiting(threading.Event()), verifier) as episodes,
+    ):
+        requests = [SampleRequest(RenderedPrompt(TASK, said), 0, 0) for said in ("slow", "fast")]
+        slow, fast = episodes.submit(requests, PARAMS)
+        assert fast.result(timeout=30).text == "fast"
+        assert slow.result(timeout=30).text == "slow"
+
+
+def test_an_error_of_an_environment_is_that_of_its_episode(play: Play) -> None:
+    class Broken(CodeFeedback):
+        async def step(self, state: Any, action: Action) -> Transition:  # noqa: ARG002
+            raise RuntimeError("on purpose")
+
+    with pytest.raises(RuntimeError, match="on purpose"):
+        play(Broken(), lambda _: RIGHT)
+
+
+class Workshop(Environment[list[bytes]]):
+    """Runs what the policy says as a command of a session, and says what it printed."""
+
+    name = "workshop"
+    limits = EpisodeLimits(max_turns=3)
+
+    async def start(self, episode: Episode) -> Any:
+        return episode, await episode.open_session()
+
+    async def step(self, state: Any, action: Action) -> Transition:
+        episode, session = state
+        result = await episode.in_thread(session.exec, ["sh", "-c", action.text])
+        return Transition(observation=episode.tool(result.stdout.decode()))
+
+    async def verdict(self, state: Any) -> Verification:
+        episode, session = state
+        program = await episode.in_thread(session.get, "program.lua")
+        verified: Verification = await episode.verify(program.decode())
+        return verified
+
+
+def test_an_environment_has_a_session_that_ends_with_its_episode(play: Play) -> None:
+    commands = iter(["echo 'print(2 * io.read(\"n\"))' > program.lua", "cat program.lua", "ls"])
+    (rollout,) = play(Workshop(), lambda _: next(commands))
+    assert [turn.observation for turn in rollout.turns] == ["", 'print(2 * io.read("n"))\n', "program.lua\n"]
+    assert rollout.verified.accepted
