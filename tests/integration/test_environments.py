@@ -18,7 +18,7 @@ from agnostics.rollout.rollout_verifier import RolloutVerifier
 from agnostics.rollout.sources import EndpointSource, SampleRequest
 from agnostics.types.language import Language
 from agnostics.types.rollout import Action, Rollout
-from agnostics.types.task import Task, Test
+from agnostics.types.task import LimitOverrides, Task, Test
 from agnostics.types.verification import Verdict, Verification
 from agnostics.verify import Verifier
 from chat_server import ChatServer
@@ -29,6 +29,7 @@ TASK = Task(
     id="double",
     statement="Double a number.",
     tests=tuple(Test(input=str(n), output=str(2 * n)) for n in (1, 2, int(HIDDEN), 4)),
+    limits=LimitOverrides(run_s=0.5),
 )
 Server = Callable[[Callable[[str], str]], ChatServer]
 Play = Callable[..., list[Rollout]]
@@ -40,6 +41,7 @@ def _lua(program: str) -> str:
 
 RIGHT = _lua("print(2 * io.read('n'))")
 WRONG = _lua("print(io.read('n') + 7)")
+ENDLESS = _lua("while true do end")
 ONLY_PUBLIC = _lua("local n = io.read('n') print(n < 3 and 2 * n or 0)")
 
 
@@ -50,7 +52,7 @@ def verifier(languages: dict[str, Language]) -> Iterator[RolloutVerifier]:
 
 
 @pytest.fixture
-def play(chat_server: Server, verifier: RolloutVerifier) -> Iterator[Play]:
+def play(chat_server: Server, verifier: RolloutVerifier) -> Play:
     """Plays one episode of the task for each reply; `play.server` is what was asked."""
 
     def played(environment: Environment[Any], reply: Callable[[str], str], **limits: int) -> list[Rollout]:
@@ -64,7 +66,7 @@ def play(chat_server: Server, verifier: RolloutVerifier) -> Iterator[Play]:
             request = SampleRequest(RenderedPrompt(TASK, "Double a number."), 0, 0)
             return [future.result(timeout=60) for future in episodes.submit([request], PARAMS)]
 
-    yield played
+    return played
 
 
 def test_a_program_that_fails_a_public_test_gets_its_difference_and_another_try(play: Play) -> None:
@@ -96,7 +98,7 @@ def test_hidden_tests_decide_and_are_never_shown(play: Play) -> None:
         (WRONG, "verdict", "The program prints a wrong output.\nWrite the whole program again."),
         (WRONG, "none", "Write the whole program again."),
         (
-            _lua("while true do end"),
+            ENDLESS,
             "verdict",
             "The program takes longer than is allowed.\nWrite the whole program again.",
         ),

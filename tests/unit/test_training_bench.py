@@ -12,7 +12,7 @@ from agnostics.profiling.spans import Span
 from agnostics.types.errors import AgnosticsError
 from agnostics_benchmarks.rounds import Round, summary
 from agnostics_benchmarks.stages import read_spans, stages, steps_between
-from agnostics_benchmarks.trainers import Turn
+from agnostics_benchmarks.trainers import BenchTurn
 from agnostics_benchmarks.training_workload import MAX_OFF_POLICY_STEPS, SIZES, WARM_UP, TrainingWorkload
 from agnostics_benchmarks.watched import resident_mb, run_watched
 
@@ -30,8 +30,8 @@ SPANS = [
 ]
 
 
-def _turn(rate: float, mb: float, reward: float) -> Turn:
-    return Turn(rate, {"step_s": 64 / rate, "update_s": 1.0}, 80.0, reward, mb)
+def _turn(rate: float, mb: float, reward: float) -> BenchTurn:
+    return BenchTurn(rate, {"step_s": 64 / rate, "update_s": 1.0}, 80.0, reward, mb)
 
 
 def _round(ours: float, overlapped: float, trl: float) -> Round:
