@@ -130,7 +130,7 @@ class MathChecker:
             for check in batch:
                 check.future.set_exception(result)
             return
-        runs = result.tests or [None] * len(batch)
+        runs: Sequence[RunResult | None] = result.tests or [None] * len(batch)
         for check, run in zip(batch, runs, strict=True):
             check.future.set_result(_equality(run))
 

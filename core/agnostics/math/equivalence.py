@@ -5,16 +5,23 @@ It runs in a slot, since the symbolic part may take any time and memory: it comp
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from math_verify import LatexExtractionConfig, parse, verify
+from latex2sympy2_extended import normalize_latex
+from math_verify import LatexExtractionConfig, verify
+from math_verify.parser import parse_latex_cached
 from sympy import Expr, Float
 
-from agnostics.math.normaliser import normalise
+from agnostics.math.normaliser import normalise, to_latex
 from agnostics.math.numbers import close, values
 from agnostics.math.structure import Structure, structure_of, without_parentheses
+
+_NORMALIZATION = LatexExtractionConfig().normalization_config
+_UNIT_POWER = re.compile(r"\\(?:text|mbox|mathrm)\s*\{[^{}]*\}\s*\^\s*\{?(\d)\}?\s*$")
+"""The power of a unit at the end, as in square inches: math-verify takes units away, with their powers."""
 
 
 def equivalent(prediction: str, gold: str) -> bool:
@@ -25,7 +32,7 @@ def equivalent(prediction: str, gold: str) -> bool:
     if (some := values(given)) and (others := values(known)):
         return any(close(one, other) for one in some for other in others)
     mine, theirs = structure_of(given), structure_of(known)
-    if mine and theirs and (mine.kind == theirs.kind or mine.is_ordered and theirs.is_ordered):
+    if mine and theirs and (mine.kind == theirs.kind or (mine.is_ordered and theirs.is_ordered)):
         return _equal_parts(mine, theirs)
     return _symbolically_equal(prediction, gold)
 
@@ -50,17 +57,23 @@ def _equal_sets(mine: Sequence[str], theirs: Sequence[str]) -> bool:
 
 
 def _symbolically_equal(prediction: str, gold: str) -> bool:
+    powers = {match[1] for match in map(_UNIT_POWER.search, (prediction, gold)) if match}
+    if len(powers) == 2:
+        return False
     given, known = _parsed(prediction), _parsed(gold)
     numbers = [_number(parsed) for parsed in (given, known)]
     if any(map(_has_float, (given, known))) and None not in numbers:
         return close(*(number for number in numbers if number is not None))
-    return bool(verify(known, given, timeout_seconds=None))
+    return bool(verify(known, given, allow_set_relation_comp=True, timeout_seconds=None))
 
 
 def _parsed(answer: str) -> list[Any]:
-    """What math-verify reads an answer as: an expression and a text, either may be missing."""
-    text = answer.replace("$", " ")  # it would look for the answer between them
-    return list(parse(f"\\boxed{{{text}}}", [LatexExtractionConfig()], parsing_timeout=None))
+    """What math-verify's `parse` makes of an answer that it has found: an expression, if it can be read, and a text."""
+    text = normalize_latex(to_latex(answer), _NORMALIZATION).strip()
+    try:
+        return [parse_latex_cached(text), text]
+    except Exception:  # the parser raises nothing more special
+        return [text]
 
 
 def _has_float(parsed: Sequence[Any]) -> bool:

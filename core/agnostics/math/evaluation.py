@@ -18,7 +18,10 @@ _DECIMAL = re.compile(r"-?(?:[0-9]+\.[0-9]*|\.[0-9]+)")
 
 
 def forbid_evaluation() -> None:
-    """Let `sympify` read numbers only, and `lambdify` nothing, for as long as this process lives."""
+    """Let `sympify` read numbers only, and `lambdify` nothing, for as long as this process lives.
+
+    Modules of sympy that are imported later may use it for names: `sympy.physics.units` does.
+    """
     sympy_parser.parse_expr = _number
     sys.addaudithook(_refuse_to_lambdify)
 

@@ -12,7 +12,8 @@ _PROGRAM = """\
 import sys
 from importlib import metadata
 
-metadata.version = {{"antlr4-python3-runtime": {antlr!r}}}.__getitem__  # else it holds the archive open, which forks share
+# It would hold the archive open, and forks share no descriptor.
+metadata.version = {{"antlr4-python3-runtime": {antlr!r}}}.__getitem__
 sys.path.insert(0, f"{{sys.path[0]}}/{archive}")
 from agnostics.math.slot import main
 

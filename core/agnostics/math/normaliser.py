@@ -12,7 +12,7 @@ from collections.abc import Callable
 _UNICODE = str.maketrans(
     {
         **dict.fromkeys("−–—‐", "-"),
-        **{"×": r"\times ", "·": r"\cdot ", "⋅": r"\cdot ", "÷": r"\div ", "±": r"\pm ", "√": r"\sqrt "},
+        **{"×": r"\times ", "·": r"\cdot ", "⋅": r"\cdot ", "÷": r"\div ", "±": r"\pm "},
         **{"≤": r"\le ", "≥": r"\ge ", "≠": r"\ne ", "≈": r"\approx "},
         **{"∈": r"\in ", "∪": r"\cup ", "∩": r"\cap ", "∅": r"\emptyset ", "∞": r"\infty "},
         **{"π": r"\pi ", "θ": r"\theta ", "α": r"\alpha ", "β": r"\beta ", "λ": r"\lambda "},
@@ -20,6 +20,7 @@ _UNICODE = str.maketrans(
         **{"²": "^2", "³": "^3", "°": r"^\circ ", "％": "%", "\u00a0": " ", "\u2009": " "},
     }
 )
+_ROOT = re.compile(r"√\s*(\d+|.)")
 _COMMANDS = {
     **dict.fromkeys(("left", "right", "displaystyle", "textstyle", "limits", "bigl", "bigr", "Bigl", "Bigr"), ""),
     **dict.fromkeys(("mathrm", "mathbf", "mathit", "operatorname", "rm", "bf", "(", ")", "$"), ""),
@@ -60,12 +61,17 @@ _GROUPED_DIGITS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})++(?:\.\d*)?%?")
 _WORDS = re.compile(r"[^\W\d_]{2,}(?: [^\W\d_]+)*+")
 
 
+def to_latex(answer: str) -> str:
+    """`answer` with LaTeX in place of symbols of Unicode."""
+    return _ROOT.sub(r"\\sqrt{\1}", answer.translate(_UNICODE))
+
+
 def normalise(answer: str) -> str:
     """`answer` in its normal spelling. Equal spellings are equal answers; different ones may be.
 
     Spaces stay between letters and digits (`1 2` is not `12`); words lose their case.
     """
-    text = answer.translate(_UNICODE)
+    text = to_latex(answer)
     for pattern, replacement in _STEPS:
         text = pattern.sub(replacement, text)
     text = text.rstrip(" .,;:")

@@ -33,7 +33,7 @@ _WARM_UP = (
     (r"x \in [-2, 7]", "[-2, 7]"),
     (r"5x - 7y + 11z + 4 = 0", "7y = 5x + 11z + 4"),
     (r"1 \pm \sqrt{19}", r"\{1 + \sqrt{19}, 1 - \sqrt{19}\}"),
-    (r"(x + 1)^2", r"x^2 + 2x + 1"),
+    (r"(x - 2)(x + 2)", "x^2 - 4"),
     (r"\sin(2x)", r"2 \sin x \cos x"),
     (r"6 - 5i", r"6 + 5i"),
     (r"50\%", r"\frac{100}{201}"),
@@ -47,9 +47,9 @@ _WARM_UP = (
 def main() -> None:
     """Hold, read a pair, write the verdict and end."""
     logging.disable(logging.CRITICAL)
-    forbid_evaluation()
     for prediction, gold in _WARM_UP:
         equivalent(prediction, gold)
+    forbid_evaluation()
     gc.disable()
     gc.freeze()
     with Path(HELD_AT).open("rb"):

@@ -1,4 +1,4 @@
-r"""Structured answers: lists, sets, tuples, intervals, unions and matrices, as their parts."""
+r"""Structured answers: lists, sets, tuples, intervals, unions, matrices and numbers in a base, as their parts."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from dataclasses import dataclass
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|.", re.DOTALL)
 _OPENING = {"(", "[", "{", r"\{", r"\begin"}
 _CLOSING = {")", "]", "}", r"\}", r"\end"}
+_BASED = re.compile(r"(-?\d[\dA-Fa-f]*)_\{?(\d{1,2})\}?")
+"""A number in a base, such as `52_8`: math-verify passes over the base."""
 _MATRIX = re.compile(r"\\begin\{([pb]?matrix)\}(.*)\\end\{\1\}", re.DOTALL)
 
 
@@ -17,9 +19,8 @@ class Structure:
     """An answer of several parts. Answers of different kinds differ, and so do those of different shapes."""
 
     kind: str
-    """`set`, `union`, `matrix`, or the brackets of a tuple or an interval."""
+    """`set`, `union`, `matrix of` the lengths of its rows, `base`, or the brackets of a tuple or an interval."""
     parts: tuple[str, ...]
-    rows: int = 1
 
     @property
     def is_ordered(self) -> bool:
@@ -31,6 +32,8 @@ def structure_of(text: str) -> Structure | None:
     """The structure of a normalised answer, or None if it has one part only. A list without brackets is a set."""
     if match := _MATRIX.fullmatch(text):
         return _matrix(match[2])
+    if match := _BASED.fullmatch(text):
+        return Structure("base", match.groups())
     for separator, kind in ((",", "set"), (r"\cup", "union")):
         parts = _split(text, separator)
         if len(parts) > 1:
@@ -40,9 +43,8 @@ def structure_of(text: str) -> Structure | None:
 
 def without_parentheses(text: str) -> str:
     """A normalised answer without the parentheses around all of it: `(C)` is `C`."""
-    while text.startswith("(") and text.endswith(")") and _closes_at_end(text):
-        text = text[1:-1]
-    return text
+    is_enclosed = text.startswith("(") and text.endswith(")") and _closes_at_end(text)
+    return text[1:-1] if is_enclosed and len(_split(text[1:-1], ",")) == 1 else text
 
 
 def _bracketed(text: str) -> Structure | None:
@@ -57,7 +59,7 @@ def _bracketed(text: str) -> Structure | None:
 def _matrix(body: str) -> Structure:
     rows = [_split(row, "&") for row in _split(body, r"\\") if row]
     shape = ",".join(str(len(row)) for row in rows)
-    return Structure(f"matrix of {shape}", tuple(cell for row in rows for cell in row), len(rows))
+    return Structure(f"matrix of {shape}", tuple(cell for row in rows for cell in row))
 
 
 def _tokens(text: str) -> Iterator[tuple[str, int, int]]:
