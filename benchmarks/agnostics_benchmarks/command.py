@@ -59,6 +59,17 @@ def session(name: str, as_json: bool) -> None:
 
 
 @command.command()
+@click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--sandbox", default="auto", show_default=True, help="The sandbox, as in agn run.")
+@click.option("--slots", type=click.IntRange(min=1), help="Comparisons at once; one per processor if not given.")
+def math(files: tuple[Path, ...], sandbox: str, slots: int | None) -> None:
+    """Compare the gold answers of FILES of the data set `math` with themselves and with others; prints JSON."""
+    from agnostics_benchmarks.math_checks import measure_math
+
+    print_json(measure_math(files, sandbox, slots))
+
+
+@command.command()
 @click.option("--language", "name", default="lua", show_default=True, help="A language, or a YAML file of one.")
 @click.option("--model", default="starter", show_default=True, help="A model, as in agn run.")
 @click.option("--engine", type=click.Choice(["vllm", "transformers"]), help="Our engine; on a GPU vLLM if not given.")

@@ -16,6 +16,7 @@ from agnostics_datasets.humaneval import HumanEval
 from agnostics_datasets.jsonl import JsonLines
 from agnostics_datasets.kattis import Kattis
 from agnostics_datasets.live_code_bench import LiveCodeBench
+from agnostics_datasets.math_answers import MathAnswers
 from agnostics_datasets.mbpp import Mbpp
 from agnostics_datasets.mbpp_stdio import MbppStdio
 from agnostics_datasets.mbpp_x import MbppX
@@ -43,6 +44,7 @@ def agn_datasets() -> list[Dataset]:
         JsonLines(),
         Kattis(),
         LiveCodeBench(),
+        MathAnswers(),
         Mbpp(),
         MbppStdio(),
         MbppX(),
