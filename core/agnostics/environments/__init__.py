@@ -1,0 +1,1 @@
+"""Environments: what a policy's actions meet, turn by turn."""
