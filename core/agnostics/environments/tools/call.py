@@ -1,0 +1,67 @@
+"""The calls of tools in what a model writes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from agnostics.environments.tools.form import CallForm
+from agnostics.environments.tools.json_call import json_calls
+from agnostics.environments.tools.raw_call import RawCall
+from agnostics.environments.tools.text_call import text_calls
+from agnostics.environments.tools.tool import ArgumentError, Tool, shown
+from agnostics.types.code_extraction import strip_reasoning
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call of a tool that exists, with the arguments that it takes: Unicode without NUL."""
+
+    name: str
+    arguments: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class MalformedCall:
+    """What was meant as a call and is none. The reason is a sentence for the model."""
+
+    reason: str
+
+
+def parse_calls(text: str, form: CallForm, tools: Sequence[Tool]) -> list[ToolCall | MalformedCall]:
+    """The calls in a completion, in order, without those in its reasoning.
+
+    A call begins with an opening tag at the start of a line and ends with a closing tag at the end of one; Llama's
+    form, an object without tags, is the whole message. Takes time linear in the text.
+    """
+    answer = strip_reasoning(text)
+    return [_call(raw, tools) for raw in (json_calls(answer) if form == "json" else text_calls(answer))]
+
+
+def _call(raw: RawCall | ArgumentError, tools: Sequence[Tool]) -> ToolCall | MalformedCall:
+    if isinstance(raw, ArgumentError):
+        return MalformedCall(str(raw))
+    tool = next((tool for tool in tools if tool.name == raw.name), None)
+    if tool is None:
+        known = ", ".join(sorted(tool.name for tool in tools))
+        return MalformedCall(f"there is no tool {shown(raw.name)}; the tools are: {known}")
+    try:
+        return ToolCall(tool.name, _checked(raw.arguments_for(tool)))
+    except ArgumentError as error:
+        return MalformedCall(f"{tool.name}: {error}")
+
+
+def _checked(arguments: Mapping[str, str]) -> Mapping[str, str]:
+    """The arguments, if a command can have them. Raises ArgumentError."""
+    for name, value in arguments.items():
+        if "\0" in value or not _is_unicode(value):
+            raise ArgumentError(f"the argument '{name}' holds a NUL or half of a surrogate pair")
+    return arguments
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

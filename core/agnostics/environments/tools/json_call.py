@@ -1,0 +1,108 @@
+"""Calls as JSON objects: in `<tool_call>` tags, as Qwen and Hermes write them, or bare, as Llama 3 does."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import NoReturn
+
+from agnostics.environments.tools.raw_call import RawCall
+from agnostics.environments.tools.tool import ArgumentError, Tool, shown
+
+_OPEN, _CLOSE, _PYTHON_TAG = "<tool_call>", "</tool_call>", "<|python_tag|>"
+_BARE_CALL = re.compile(r'\{\s*+"(?:name"|type"\s*+:\s*+"function")')
+"""The beginning of a bare call, which tells it from an answer that is a JSON object."""
+_ARGUMENT_KEYS = ("arguments", "parameters")
+_FORM = '{"name": "...", "arguments": {...}}'
+
+
+def json_calls(text: str) -> Iterator[RawCall | ArgumentError]:
+    """The calls in a message without reasoning, and the reasons why others are none."""
+    message = text.strip()
+    if message.startswith(_PYTHON_TAG) or _BARE_CALL.match(message):
+        yield _call(message.removeprefix(_PYTHON_TAG))
+        return
+    lines = iter(text.split("\n"))
+    for line in lines:
+        tag = line.strip()
+        if tag.startswith(_OPEN):
+            yield _tagged_call(tag.removeprefix(_OPEN), lines)
+        elif tag == _CLOSE:
+            yield ArgumentError(f"there is a '{_CLOSE}' without a '{_OPEN}' before it")
+
+
+def _tagged_call(line: str, lines: Iterator[str]) -> RawCall | ArgumentError:
+    """The call that begins with `line`. A tag that ends a line is in no JSON string, which holds no line feed."""
+    content = list[str]()
+    while not line.rstrip().endswith(_CLOSE):
+        content.append(line)
+        following = next(lines, None)
+        if following is None:
+            return ArgumentError(f"the call is not closed; end it with '{_CLOSE}'")
+        line = following
+    return _call("\n".join([*content, line.rstrip().removesuffix(_CLOSE)]))
+
+
+def _call(text: str) -> RawCall | ArgumentError:
+    try:
+        name, arguments = _name_and_arguments(_object(text))
+    except ArgumentError as error:
+        return error
+    return RawCall(name, lambda tool: _arguments(arguments, tool))
+
+
+def _object(text: str) -> dict[str, object]:
+    """The JSON object in a text. Numbers, which no tool takes, are not converted: it would take quadratic time."""
+    try:
+        value = json.loads(
+            text,
+            object_pairs_hook=_without_duplicates,
+            parse_int=lambda _: 0,
+            parse_float=lambda _: 0.0,
+            parse_constant=_refuse_constant,
+        )
+    except json.JSONDecodeError as error:
+        raise ArgumentError(f"the call is not valid JSON: {error.msg} (character {error.pos})") from error
+    except RecursionError as error:
+        raise ArgumentError(f"the call is nested too deeply; write {_FORM}") from error
+    if not isinstance(value, dict):
+        raise ArgumentError(f"the call is not a JSON object; write {_FORM}")
+    return value
+
+
+def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        seen = set[str]()
+        name = next(name for name, _ in pairs if name in seen or seen.add(name))
+        raise ArgumentError(f"the call has the key {shown(name)} twice")
+    return value
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ArgumentError(f"the call is not valid JSON: it holds {name}")
+
+
+def _name_and_arguments(value: Mapping[str, object]) -> tuple[str, Mapping[str, object]]:
+    name, keys = value.get("name"), [key for key in _ARGUMENT_KEYS if key in value]
+    if not isinstance(name, str) or len(keys) != 1:
+        raise ArgumentError(f"the call needs a name and arguments; write {_FORM}")
+    arguments = value[keys[0]]
+    if not isinstance(arguments, dict):
+        raise ArgumentError(f"the call's '{keys[0]}' are not a JSON object; write {_FORM}")
+    return name, arguments
+
+
+def _arguments(given: Mapping[str, object], tool: Tool) -> Mapping[str, str]:
+    for name in tool.parameters:
+        if name not in given:
+            raise ArgumentError(f"the argument '{name}' is missing")
+    for name in given:
+        if name not in tool.parameters:
+            raise ArgumentError(f"there is no argument {shown(name)}; the arguments are: {', '.join(tool.parameters)}")
+    texts = {name: value for name, value in given.items() if isinstance(value, str)}
+    for name in given:
+        if name not in texts:
+            raise ArgumentError(f"the argument '{name}' is not a string")
+    return texts

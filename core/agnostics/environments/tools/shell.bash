@@ -1,0 +1,58 @@
+# Runs a command as if in the shell of those before it. Standard input is the command, $1 is "fresh" if what they kept is
+# not to be used, and standard error says "started" once the command is all that can still go wrong.
+#
+# The state may be anything, since any command can write it. Nothing of it counts before "started": a caller who misses
+# that word runs the command again, in a fresh shell. All is one group, read before an alias can change it, and no
+# function, since `declare` would then make local variables.
+{
+    exec 3>&2 2>/dev/null
+    exec >>/dev/stdout # a program that opens /dev/stderr by name writes at the end; what follows must not overwrite it
+    IFS= read -r -d '' __shell_command
+    __shell=$TMPDIR/.shell
+    shopt -s expand_aliases
+    if [[ $2 == fresh ]]; then
+        command -p rm -rf -- "$__shell"
+    elif [[ -e $__shell/state || -L $__shell/state ]]; then
+        [[ -f $__shell/state && ! -L $__shell/state ]] && source "$__shell/state" >&2
+        [[ ${__shell_restored-} == yes ]] || builtin exit 1
+    fi
+
+    __shell_keep() {
+        builtin set +e +t # which would end the next command early
+        builtin unset -f __shell_keep
+        if ((${#FUNCNAME[@]} > 1)); then __shell_reveal_globals; fi
+        builtin unset -f __shell_reveal_globals
+        builtin unset -v __shell_command __shell_restored PWD
+        [[ -d $__shell ]] || { command -p rm -f -- "$__shell" && command -p mkdir -- "$__shell"; }
+        if [[ -e $__shell/new || -L $__shell/new || -L $__shell/folder || -p $__shell/folder ]]; then
+            command -p rm -rf -- "$__shell/new" "$__shell/folder" # a pipe would never be opened
+        fi
+        {
+            builtin shopt -p && builtin declare -f && builtin declare -Fx && builtin declare -p && builtin alias -p &&
+                builtin umask -p && builtin set +o && builtin printf '__shell_restored=yes\n'
+        } >|"$__shell/new" && command -p mv -fT -- "$__shell/new" "$__shell/state" && builtin pwd >|"$__shell/folder" ||
+            builtin printf '\n[the state of the shell could not be kept]\n'
+    }
+
+    # Unset the locals of functions that have called `exit`, as often as they hide a global or another local.
+    __shell_reveal_globals() {
+        local __shell_name __shell_level __shell_depth=${#FUNCNAME[@]}
+        while IFS= builtin read -r __shell_name; do
+            builtin unset -v "$__shell_name"
+        done < <(
+            while IFS= builtin read -r __shell_name; do
+                for ((__shell_level = 0; __shell_level < __shell_depth; __shell_level++)); do
+                    builtin unset -v "$__shell_name" && builtin declare -p "$__shell_name" >&2 || break
+                    builtin printf '%s\n' "$__shell_name"
+                done
+            done < <(builtin compgen -v)
+        )
+    }
+
+    builtin set --
+    builtin trap '{ __shell_keep; } 2>/dev/null' EXIT
+    builtin printf started >&3
+    exec 3>&-
+    if [[ -v __shell_gone ]]; then builtin printf '[the folder %q is gone; this is %q]\n' "$__shell_gone" "$PWD"; fi
+    builtin unset -v __shell_gone
+}

@@ -1,0 +1,105 @@
+"""The tool: its interface, its result, and the part of a system prompt that describes tools."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from agnostics.environments.tools.form import CallForm
+from agnostics.sandbox.session import Session
+from agnostics.types.task import Frozen
+from agnostics.types.verification import Verdict
+
+_NAME_CHARACTERS = 60
+
+
+class ArgumentError(Exception):
+    """A call cannot be carried out as it is written; the message is a sentence for the model."""
+
+
+class ToolLimits(Frozen):
+    """The limits of a call; the time is that of the released Code World Model."""
+
+    run_s: Annotated[float, Field(gt=0, le=3600)] = 120.0
+    """Seconds of a command's own time."""
+    characters: Annotated[int, Field(ge=100)] = 32_768
+    """The length of an output; what is longer is cut in the middle."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResult:
+    """What a call has brought about. `output` is for the model; `ok` says whether the tool did what was asked for.
+
+    The others are of the command in the sandbox: its time in milliseconds, its exit status (None where it was killed)
+    and its verdict.
+    """
+
+    output: str
+    ok: bool
+    wall_ms: float
+    exit_code: int | None
+    verdict: Verdict
+    submission: bytes | None = None
+    """The file that was submitted, byte for byte."""
+
+
+class Tool(ABC):
+    """Something that a model can do in a session. It has no state of its own, and one object serves all sessions."""
+
+    name: ClassVar[str]
+    description: ClassVar[str]
+    """For the model, without the form of a call."""
+    parameters: ClassVar[Mapping[str, str]]
+    """What each argument is, by its name; all are needed."""
+    usage: ClassVar[str]
+    """The content of a call in the text form, with the arguments in brackets."""
+
+    @abstractmethod
+    def arguments_of(self, content: str) -> Mapping[str, str]:
+        """The arguments in the content of a call in the text form. Raises ArgumentError if there are none."""
+
+    @abstractmethod
+    def run(self, session: Session, arguments: Mapping[str, str], limits: ToolLimits) -> ToolResult:
+        """Do it. What the model did wrong is in the result; raises SessionError if the sandbox fails."""
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The tool as `tools=` of a chat template takes it: a function with a JSON schema."""
+        properties = {name: {"type": "string", "description": text} for name, text in self.parameters.items()}
+        parameters = {"type": "object", "properties": properties, "required": list(self.parameters)}
+        function = {"name": self.name, "description": self.description, "parameters": parameters}
+        return {"type": "function", "function": function}
+
+
+def announcement(tools: Sequence[Tool], form: CallForm) -> str:
+    """The part of a system prompt that describes the tools.
+
+    In the text form it is as in section 17 of the Code World Model's paper; in JSON, what the template of Qwen 3 makes
+    of `tools=`.
+    """
+    return _json_announcement(tools) if form == "json" else _text_announcement(tools)
+
+
+def _text_announcement(tools: Sequence[Tool]) -> str:
+    described = (f"<tool: {tool.name}>\n{tool.usage}\n</tool>\n{tool.description}" for tool in tools)
+    return "\n\n".join(["You have access to the following tools:", *described])
+
+
+def _json_announcement(tools: Sequence[Tool]) -> str:
+    schemas = "\n".join(json.dumps(tool.schema, ensure_ascii=False) for tool in tools)
+    return (
+        "# Tools\n\nYou may call one or more functions to assist with the user query.\n\n"
+        f"You are provided with function signatures within <tools></tools> XML tags:\n<tools>\n{schemas}\n</tools>\n\n"
+        "For each function call, return a json object with function name and arguments within <tool_call></tool_call> "
+        'XML tags:\n<tool_call>\n{"name": <function-name>, "arguments": <args-json-object>}\n</tool_call>'
+    )
+
+
+def shown(name: str) -> str:
+    """A name that a model has written as a message quotes it, cut if it is long."""
+    return repr(name if len(name) <= _NAME_CHARACTERS else name[:_NAME_CHARACTERS] + "…")
