@@ -8,15 +8,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from agnostics.environments.agentic_code import AgenticCode
 from agnostics.environments.code_feedback import CodeFeedback
 from agnostics.environments.environment import Environment, Episode, EpisodeLimits, Transition
+from agnostics.environments.math import Math, MathWithPython
 from agnostics.inference.engine import SamplingParams
 from agnostics.inference.openai_client import Endpoint
 from agnostics.rollout.episode_loop import EpisodeLoop
-from agnostics.rollout.prompts import RenderedPrompt
+from agnostics.rollout.prompts import ChatSettings, RenderedPrompt, prompt_of
 from agnostics.rollout.rollout_verifier import RolloutVerifier
 from agnostics.rollout.sources import EndpointSource, SampleRequest
 from agnostics.types.language import Language
+from agnostics.types.reward import Accepted
 from agnostics.types.rollout import Action, Rollout
 from agnostics.types.task import LimitOverrides, Task, Test
 from agnostics.types.verification import Verdict, Verification
@@ -55,7 +58,9 @@ def verifier(languages: dict[str, Language]) -> Iterator[RolloutVerifier]:
 def play(chat_server: Server, verifier: RolloutVerifier) -> Play:
     """Plays one episode of the task for each reply; `play.server` is what was asked."""
 
-    def played(environment: Environment[Any], reply: Callable[[str], str], **limits: int) -> list[Rollout]:
+    def played(
+        environment: Environment[Any], reply: Callable[[str], str], task: Task = TASK, **limits: int
+    ) -> list[Rollout]:
         played.server = server = chat_server(reply)  # type: ignore[attr-defined]
         chosen = environment.limits.model_copy(update=limits)
         with (
@@ -63,7 +68,8 @@ def play(chat_server: Server, verifier: RolloutVerifier) -> Play:
             EndpointSource(endpoint, 8) as source,
             EpisodeLoop(source, environment, verifier, chosen) as episodes,
         ):
-            request = SampleRequest(RenderedPrompt(TASK, "Double a number."), 0, 0)
+            prompt = prompt_of(verifier.language, task, ChatSettings(), environment, "text")
+            request = SampleRequest(prompt, 0, 0)
             return [future.result(timeout=60) for future in episodes.submit([request], PARAMS)]
 
     return played
@@ -189,3 +195,105 @@ def test_an_environment_has_a_session_that_ends_with_its_episode(play: Play) -> 
     (rollout,) = play(Workshop(), lambda _: next(commands))
     assert [turn.observation for turn in rollout.turns] == ["", 'print(2 * io.read("n"))\n', "program.lua\n"]
     assert rollout.verified.accepted
+
+
+def _call(tool: str, content: str) -> str:
+    return f"<tool: {tool}>\n{content}\n</tool>"
+
+
+def _said(*texts: str) -> Callable[[str], str]:
+    """A policy that says these texts, one in each turn."""
+    replies = iter(texts)
+    return lambda _: next(replies)
+
+
+RUN = "luajit snippet.lua < tests/1.in | diff - tests/1.out && echo passed"
+
+
+def test_an_agent_writes_tests_edits_and_submits_a_program_that_hidden_tests_decide_on(play: Play) -> None:
+    wrong = "local n = io.read('n')\nprint(n + n + 1)\n"
+    edit = "snippet.lua\n<<<<<<< SEARCH\nprint(n + n + 1)\n=======\nprint(n + n)\n>>>>>>> REPLACE"
+    (rollout,) = play(
+        AgenticCode(),
+        _said(
+            "I look around.\n" + _call("bash", "ls tests"),
+            _call("create", f"snippet.lua\n{wrong}") + "\n" + _call("bash", RUN),
+            _call("edit", edit),
+            _call("bash", RUN),
+            _call("submit", "snippet.lua"),
+        ),
+    )
+    assert rollout.verified.accepted
+    assert rollout.verified.program == "local n = io.read('n')\nprint(n + n)\n"
+    calls = [[(call.tool, call.ok) for call in turn.tool_calls] for turn in rollout.turns]
+    assert calls == [
+        [("bash", True)],
+        [("create", True), ("bash", False)],
+        [("edit", True)],
+        [("bash", True)],
+        [("submit", True)],
+    ]
+    assert rollout.turns[0].observation == "1.in\n1.out\n2.in\n2.out"
+    assert "passed" in (rollout.turns[3].observation or "")
+    asked = str(play.server.conversations)  # type: ignore[attr-defined]
+    assert HIDDEN not in asked
+    assert "<tool: submit>" in asked.partition("Double a number.")[0]
+
+
+def test_an_agent_that_submits_what_passes_the_public_tests_alone_is_not_accepted(play: Play) -> None:
+    program = "local n = io.read('n') print(n < 3 and 2 * n or 0)"
+    (rollout,) = play(AgenticCode(), _said(_call("create", f"a.lua\n{program}"), _call("submit", "a.lua")))
+    assert rollout.verified.verdict == "wrong_answer"
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (_call("shell", "ls"), "error: there is no tool 'shell'; the tools are: bash, create, edit, submit"),
+        ("<tool: bash>\nls", "error: "),
+        ("I do not know.", "There is neither a call of a tool nor a program. Call a tool; submit ends the task."),
+        (_call("submit", "nothing.lua"), "nothing.lua does not exist"),
+    ],
+)
+def test_an_action_that_cannot_be_carried_out_is_answered_with_the_reason(play: Play, said: str, told: str) -> None:
+    (rollout,) = play(AgenticCode(), _said(said, RIGHT))
+    assert (rollout.turns[0].observation or "").startswith(told)
+    assert not any(call.ok for call in rollout.turns[0].tool_calls)
+    assert rollout.verified.accepted  # a program without a call is the answer
+
+
+def test_an_episode_without_a_submission_within_its_turns_has_no_program(play: Play) -> None:
+    (rollout,) = play(AgenticCode(), lambda _: _call("bash", "true"), max_turns=2)
+    assert (len(rollout.turns), rollout.verified.verdict) == (2, "no_program")
+
+
+HALF = Task(id="half", statement="What is $1/2$?", tests=(Test(input="", output="\\frac{1}{2}"),))
+
+
+@pytest.mark.parametrize(
+    ("said", "verdict"),
+    [
+        ("It is \\boxed{0.5}.", "accepted"),
+        ("<think>\\boxed{3}</think> It is \\boxed{\\frac12}.", "accepted"),
+        ("It is \\boxed{0.25}.", "wrong_answer"),
+        ("It is 0.5.", "no_program"),
+        ("\\boxed{0.5} or \\boxed{0.25}", "no_program"),
+    ],
+)
+def test_the_answer_in_the_only_box_decides_a_mathematical_task(play: Play, said: str, verdict: str) -> None:
+    (rollout,) = play(Math(), lambda _: said, HALF)
+    assert rollout.verified.verdict == verdict
+
+
+def test_a_comparison_that_is_stopped_leaves_the_episode_out_of_the_loss(play: Play) -> None:
+    hostile = Task(id="h", statement="Answer.", tests=(Test(input="", output="x^2+1"),))
+    (rollout,) = play(Math(), lambda _: "\\boxed{9^{9^{9^{9^{x}}}} + 10^{10^{10}}!}", hostile)
+    assert rollout.verified.verdict in ("sandbox_error", "wrong_answer")
+    if rollout.verified.verdict == "sandbox_error":
+        assert Accepted().rewards([rollout]) == [None]
+
+
+def test_a_mathematical_policy_may_run_python_before_it_answers(play: Play) -> None:
+    (rollout,) = play(MathWithPython(), _said(_call("python", "print(1 / 2)"), "So \\boxed{0.5}."), HALF)
+    assert rollout.verified.accepted
+    assert "0.5" in (rollout.turns[0].observation or "")

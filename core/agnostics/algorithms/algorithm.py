@@ -94,6 +94,8 @@ class Algorithm(LossSettings):
     turn_rewards: bool = False
     """Give the tokens of each turn an advantage of their own, from the environment's rewards for it and the turns after
     it, beside the episode's; turns are compared with all turns of the group."""
+    turn_discount: float = 1.0
+    """With `turn_rewards`, the factor of what follows a turn in its return."""
 
     length_penalty: LengthPenalty | None = None
     """Changes a rollout's reward by its length."""
@@ -112,6 +114,8 @@ class Algorithm(LossSettings):
             raise ValueError(f"algorithm {self.name!r}: tis_cap truncates what mis_high masks; set one of them to 0")
         if self.turn_rewards and self.normalize_over_batch:
             raise ValueError(f"algorithm {self.name!r}: turn_rewards and normalize_over_batch exclude each other")
+        if not 0 < self.turn_discount <= 1:
+            raise ValueError(f"algorithm {self.name!r}: turn_discount is above 0 and at most 1")
         if self.mis_low and not self.mis_low < self.mis_high:
             raise ValueError(f"algorithm {self.name!r}: mis_low = {self.mis_low:g} needs a higher mis_high")
 
@@ -229,7 +233,8 @@ class Algorithm(LossSettings):
     def _with_turn_advantages(self, group: RolloutGroup) -> list[Rollout]:
         """A scored group whose rollouts that count have an advantage for each turn."""
         counted = [r for r in group if r.advantage is not None and r.reward is not None and r.turns]
-        returns = [turn_returns([turn.reward for turn in r.turns], r.reward or 0.0) for r in counted]
+        rewards = [([turn.reward for turn in r.turns], r.reward or 0.0) for r in counted]
+        returns = [turn_returns(of_turns, reward, self.turn_discount) for of_turns, reward in rewards]
         lengths = [turn.num_tokens for r in counted for turn in r.turns]
         values = iter(self._group_advantages([value for row in returns for value in row], lengths) if returns else ())
         by_sample = {r.sample: tuple(next(values) for _ in r.turns) for r in counted}

@@ -70,16 +70,18 @@ def group_advantages(
     return [(reward - mean) / (spread if normalize_by_std else 1.0) for reward in rewards]
 
 
-def turn_returns(turn_rewards: Sequence[float | None], reward: float) -> list[float]:
-    """The return of each of an episode's K turns, G_k = R + sum_{j >= k} r_j: (K,) -> (K,).
+def turn_returns(turn_rewards: Sequence[float | None], reward: float, discount: float = 1.0) -> list[float]:
+    """The return of each of an episode's K turns, G_k = r_k + gamma G_{k+1} with G_{K+1} = R / gamma: (K,) -> (K,).
 
-    R is the reward of the episode and r_j that of turn j, None counting as 0. Nothing is discounted, as in Code World
-    Model, section 12, whose episodes have R alone: every turn's return is then R.
+    R is the reward of the episode, which its last turn gets, and r_k that of turn k, None counting as 0. With a
+    `discount` gamma below 1 a failed program is worth less than the one that it leads to (Baronio et al. 2025, "Kevin:
+    Multi-Turn RL for Generating CUDA Kernels", arXiv:2507.11948, section 3.2, where 0.4 was best). With 1 and no reward
+    for turns every return is R, as in Code World Model, section 12.
     """
-    returns, total = list[float](), reward
+    returns, later = list[float](), reward / discount
     for turn_reward in reversed(turn_rewards):
-        total += turn_reward or 0.0
-        returns.append(total)
+        later = (turn_reward or 0.0) + discount * later
+        returns.append(later)
     return returns[::-1]
 
 

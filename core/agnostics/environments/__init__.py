@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from agnostics.environments.agentic_code import AgenticCode
 from agnostics.environments.answer import ANSWER
 from agnostics.environments.code_feedback import CodeFeedback
 from agnostics.environments.environment import Environment
+from agnostics.environments.math import Math, MathWithPython
 
-BUILTIN_ENVIRONMENTS: tuple[Environment[Any], ...] = (ANSWER, CodeFeedback())
+BUILTIN_ENVIRONMENTS: tuple[Environment[Any], ...] = (
+    ANSWER,
+    CodeFeedback(),
+    AgenticCode(),
+    Math(),
+    MathWithPython(),
+)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from agnostics.environments.environment import Environment, Episode, EpisodeLimits, Transition
+from agnostics.environments.public_tests import with_public_tests
 from agnostics.types.rollout import Action
 from agnostics.types.task import Task, Test
 from agnostics.types.verification import TestResult, Verdict, Verification
@@ -95,12 +96,6 @@ class CodeFeedback(Environment[CodeFeedbackState]):
         if self.feedback == "difference":
             told += _details(verification, task)
         return "\n".join([*told, again])
-
-
-def with_public_tests(task: Task, count: int) -> Task:
-    """The task with its public tests alone: the first `count`, at most half of them, and one at least."""
-    public = task.tests[: max(1, min(count, len(task.tests) // 2))]
-    return task.model_copy(update={"tests": public})
 
 
 def _details(verification: Verification, task: Task) -> list[str]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, Literal, ParamSpec, Protocol, TypeVar
+from typing import Generic, ParamSpec, Protocol, TypeVar
 
+from agnostics.environments.tools.form import CallForm
+from agnostics.math import Equality
 from agnostics.sandbox.session import Session
 from agnostics.types.language import Language
 from agnostics.types.rollout import Action, ToolCallRecord
@@ -14,8 +16,6 @@ from agnostics.types.task import Frozen, Task
 from agnostics.types.verification import Verification
 from agnostics.util.settings import PositiveInt
 
-ToolForm = Literal["text", "json"]
-"""How a policy calls tools: as `<tool: NAME>` with a text, or as a JSON object."""
 State = TypeVar("State")
 Result = TypeVar("Result")
 Parameters = ParamSpec("Parameters")
@@ -78,8 +78,12 @@ class Episode(Protocol):
         """The limits of the episode."""
 
     @property
-    def tool_form(self) -> ToolForm:
+    def call_form(self) -> CallForm:
         """The form of tool calls that the policy's chat template knows."""
+
+    @property
+    def sandbox(self) -> str:
+        """The name of the sandbox in use."""
 
     def program_in(self, action: Action) -> str | None:
         """The program in an action, without the policy's reasoning; None if there is none."""
@@ -92,6 +96,9 @@ class Episode(Protocol):
 
     async def verify(self, program: str | None, task: Task | None = None) -> Verification:
         """The verification of a program, on the episode's task or on another one."""
+
+    async def compare_answers(self, prediction: str, gold: str) -> Equality:
+        """Whether two mathematical answers are equal; unknown if the comparison was stopped at a limit."""
 
     async def open_session(self, language: Language | None = None) -> Session:
         """A session of a language's sandbox, by default the episode's; it is closed when the episode ends."""
@@ -114,7 +121,7 @@ class Environment(ABC, Generic[State]):
     limits: EpisodeLimits = EpisodeLimits()
     """The defaults of a run's `episode`."""
 
-    def system_prompt(self, language: Language, tool_form: ToolForm) -> str | None:  # noqa: ARG002
+    def system_prompt(self, language: Language, call_form: CallForm) -> str | None:  # noqa: ARG002
         """The system prompt, in place of the chat template's; None keeps that."""
         return None
 

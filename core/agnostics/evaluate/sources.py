@@ -24,9 +24,9 @@ from agnostics.rollout.collector import RolloutCollector
 from agnostics.rollout.conversation import ConversationRenderer
 from agnostics.rollout.engine_loop import EngineLoop, EngineSource
 from agnostics.rollout.episode_loop import EpisodeLoop
+from agnostics.rollout.episode_sandboxes import EpisodeSandboxes
 from agnostics.rollout.prompts import RenderedPrompt, prompt_of, render_prompt
 from agnostics.rollout.rollout_verifier import RolloutVerifier
-from agnostics.rollout.session_pools import SessionPools
 from agnostics.rollout.sources import CompletionSource, EndpointSource, SampleRequest
 from agnostics.types.errors import UsageError
 from agnostics.types.language import Language
@@ -98,7 +98,7 @@ def open_source(
     """The source that the settings name. `key` is the endpoint's; `done` are the samples that are stored already."""
     rollout_verifier = RolloutVerifier(language, verifier, strips_reasoning=settings.chat.thinking)
     environment = configured_environment(plugins.environment(settings.environment), settings.environment_options)
-    sessions = SessionPools(settings.sandbox, plugins.sandboxes())
+    sandboxes = EpisodeSandboxes(settings.sandbox, plugins.sandboxes())
     if settings.completions:
         if not Path(settings.completions).is_file():
             raise UsageError(f"{settings.completions}: no such file")
@@ -108,15 +108,15 @@ def open_source(
         with (
             Endpoint(settings.endpoint, settings.model, key) as endpoint,
             EndpointSource(endpoint, settings.max_concurrency) as remote,
-            EpisodeLoop(remote, environment, rollout_verifier, limits, sessions=sessions) as episodes,
+            EpisodeLoop(remote, environment, rollout_verifier, limits, sandboxes=sandboxes) as episodes,
         ):
-            render = partial(prompt_of, chat=settings.chat, environment=environment, tool_form="text")
+            render = partial(prompt_of, chat=settings.chat, environment=environment, call_form="text")
             yield SampledRollouts(settings, RolloutCollector(episodes), render)
     else:
         model = _Model.find(settings, plugins, environment, say)
         with (
             model.open_engine(plugins, say) as source,
-            EpisodeLoop(source, environment, rollout_verifier, model.limits, model.renderer, sessions) as episodes,
+            EpisodeLoop(source, environment, rollout_verifier, model.limits, model.renderer, sandboxes) as episodes,
         ):
             yield SampledRollouts(settings, RolloutCollector(episodes), partial(model.render, say=say))
 

@@ -18,9 +18,9 @@ from agnostics.rollout.action_batcher import ActionBatcher
 from agnostics.rollout.conversation import ConversationRenderer
 from agnostics.rollout.episode_journal import EpisodeJournal
 from agnostics.rollout.episode_player import EpisodePlayer
+from agnostics.rollout.episode_sandboxes import EpisodeSandboxes
 from agnostics.rollout.rollout_verifier import RolloutVerifier, verification_timeout
 from agnostics.rollout.running_episode import EpisodeThreads, RunningEpisode
-from agnostics.rollout.session_pools import SessionPools
 from agnostics.rollout.sources import ActionRequest, CompletionSource, SampleRequest
 from agnostics.rollout.transcript import Transcript
 from agnostics.types.errors import AgnosticsError
@@ -49,7 +49,7 @@ class EpisodeLoop:
         verifier: RolloutVerifier,
         limits: EpisodeLimits | None = None,
         renderer: ConversationRenderer | None = None,
-        sessions: SessionPools | None = None,
+        sandboxes: EpisodeSandboxes | None = None,
         journal: EpisodeJournal | None = None,
     ) -> None:
         self.source, self.verifier = source, verifier
@@ -57,7 +57,7 @@ class EpisodeLoop:
         self._limits = limits or environment.limits
         self.journal = journal
         """Keeps the turns of training episodes; may be set before the first of them."""
-        self._sessions = sessions or SessionPools(verifier.verifier.mode)
+        self._sandboxes = sandboxes or EpisodeSandboxes(verifier.verifier.mode)
         self._threads = EpisodeThreads(
             tools=ThreadPoolExecutor(_THREADS, thread_name_prefix="agnostics-tools"),
             submitting=ThreadPoolExecutor(1, thread_name_prefix="agnostics-submitting"),
@@ -77,7 +77,7 @@ class EpisodeLoop:
             asyncio.run_coroutine_threadsafe(self._cancel_all(), self._loop).result(timeout=_CLOSE_TIMEOUT_S)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(timeout=_CLOSE_TIMEOUT_S)
-        self._sessions.close_all()
+        self._sandboxes.close_all()
         self._threads.shutdown()
 
     def submit(
@@ -103,7 +103,7 @@ class EpisodeLoop:
                 stop_on_failure=stop_on_failure,
                 verifications=shared[id(request.prompt)],
                 renderer=self._renderer,
-                sessions=self._sessions,
+                sandboxes=self._sandboxes,
                 threads=self._threads,
             )
             return self._play(request, params, episode, on_sampled)

@@ -11,7 +11,8 @@ from typing import Annotated, Any
 from pydantic import AfterValidator
 
 from agnostics.environments.answer import ANSWER
-from agnostics.environments.environment import Environment, ToolForm
+from agnostics.environments.environment import Environment
+from agnostics.environments.tools.form import CallForm, form_of
 from agnostics.types.errors import UsageError
 from agnostics.types.language import Language
 from agnostics.types.task import Frozen, Task
@@ -71,10 +72,9 @@ class RenderedPrompt:
         return user_message(self.text, self.system)
 
 
-def tool_form_of(tokenizer: Any) -> ToolForm:
+def call_form_of(tokenizer: Any) -> CallForm:
     """The form of tool calls that a model was trained on, as far as its chat template shows."""
-    template = str(getattr(tokenizer, "chat_template", "") or "")
-    return "json" if "<tool_call>" in template else "text"
+    return form_of(str(getattr(tokenizer, "chat_template", "") or ""))
 
 
 def user_message(text: str, system: str | None) -> list[dict[str, str]]:
@@ -119,10 +119,10 @@ def _apply_template(
 
 
 def prompt_of(
-    language: Language, task: Task, chat: ChatSettings, environment: Environment[Any], tool_form: ToolForm
+    language: Language, task: Task, chat: ChatSettings, environment: Environment[Any], call_form: CallForm
 ) -> RenderedPrompt:
     """The prompt of `task` as text. The environment's system prompt comes before that of the settings."""
-    parts = [part for part in (environment.system_prompt(language, tool_form), chat.system) if part is not None]
+    parts = [part for part in (environment.system_prompt(language, call_form), chat.system) if part is not None]
     text = environment.message(task, language)
     return RenderedPrompt(
         task, chat.message(language, task) if text is None else text, system="\n\n".join(parts) if parts else None
@@ -136,7 +136,7 @@ def render_prompt(
 
     A text that the model continues is not put into the template.
     """
-    prompt = prompt_of(language, task, chat, environment, tool_form_of(tokenizer))
+    prompt = prompt_of(language, task, chat, environment, call_form_of(tokenizer))
     if task.prompt_format and task.prompt_format.stop is not None:
         return replace(prompt, token_ids=tuple(tokenizer(prompt.text).input_ids))
     return replace(prompt, token_ids=tuple(render_conversation(tokenizer, prompt.messages, chat)))

@@ -9,11 +9,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import ParamSpec, TypeVar
 
-from agnostics.environments.environment import EpisodeLimits, Observation, ToolForm
+from agnostics.environments.environment import EpisodeLimits, Observation
+from agnostics.environments.tools.form import CallForm
+from agnostics.math import Equality
 from agnostics.rollout.conversation import ConversationRenderer
-from agnostics.rollout.prompts import tool_form_of
+from agnostics.rollout.episode_sandboxes import EpisodeSandboxes
+from agnostics.rollout.prompts import call_form_of
 from agnostics.rollout.rollout_verifier import RolloutVerifier
-from agnostics.rollout.session_pools import SessionPools
 from agnostics.sandbox.session import Session
 from agnostics.types.language import Language
 from agnostics.types.rollout import Action
@@ -49,7 +51,7 @@ class RunningEpisode:
     verifications: dict[str | None, asyncio.Future[Verification]]
     """Those of the task's programs, which the episodes of a group share."""
     renderer: ConversationRenderer | None
-    sessions: SessionPools
+    sandboxes: EpisodeSandboxes
     threads: EpisodeThreads
     _open: list[Session] = field(default_factory=list)
 
@@ -59,9 +61,14 @@ class RunningEpisode:
         return self.verifier.language
 
     @property
-    def tool_form(self) -> ToolForm:
-        """See `Episode.tool_form`."""
-        return tool_form_of(self.renderer.tokenizer) if self.renderer else "text"
+    def call_form(self) -> CallForm:
+        """See `Episode.call_form`."""
+        return call_form_of(self.renderer.tokenizer) if self.renderer else "text"
+
+    @property
+    def sandbox(self) -> str:
+        """See `Episode.sandbox`."""
+        return self.verifier.verifier.mode
 
     def program_in(self, action: Action) -> str | None:
         """See `Episode.program_in`."""
@@ -88,9 +95,14 @@ class RunningEpisode:
         submitted = await asyncio.get_running_loop().run_in_executor(self.threads.submitting, submit)
         return await asyncio.wrap_future(submitted)
 
+    async def compare_answers(self, prediction: str, gold: str) -> Equality:
+        """See `Episode.compare_answers`."""
+        checker = await self.in_thread(self.sandboxes.math_checker)
+        return await asyncio.wrap_future(checker.submit(prediction, gold))
+
     async def open_session(self, language: Language | None = None) -> Session:
         """See `Episode.open_session`."""
-        session = await self.sessions.open(language or self.language, self.threads.tools)
+        session = await self.sandboxes.open(language or self.language, self.threads.tools)
         self._open.append(session)
         return session
 
@@ -103,7 +115,7 @@ class RunningEpisode:
     async def close(self) -> None:
         """Close the sessions."""
         while self._open:
-            await self.sessions.close(self._open.pop(), self.threads.tools)
+            await self.sandboxes.close(self._open.pop(), self.threads.tools)
 
     def _observation(self, text: str, role: str) -> Observation:
         if self.renderer is None:

@@ -100,6 +100,9 @@ class TrainConfig(Frozen):
     """Divide advantages by the standard deviation of the group's rewards."""
     turn_rewards: bool | None = None
     """Give the tokens of each turn an advantage of their own, with the environment's rewards for turns."""
+    turn_discount: Annotated[float | None, Field(gt=0, le=1)] = None
+    """With `turn_rewards`, the factor of what follows a turn in its return: below 1, a program that fails is worth less
+    than the one that it leads to."""
     tis_cap: NonNegativeFloat | None = None
     """Above 0: truncated importance sampling. The importance ratio is against the trainer before its first update on
     the batch, and each token is weighted by its ratio between trainer and engine at that time, up to this cap."""

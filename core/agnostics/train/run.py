@@ -22,9 +22,9 @@ from agnostics.rollout.conversation import ConversationRenderer
 from agnostics.rollout.engine_loop import EngineLoop, EngineSource
 from agnostics.rollout.episode_journal import EpisodeJournal
 from agnostics.rollout.episode_loop import EpisodeLoop
+from agnostics.rollout.episode_sandboxes import EpisodeSandboxes
 from agnostics.rollout.rollout_verifier import RolloutVerifier
 from agnostics.rollout.schedule import RolloutSchedule, StepsAhead
-from agnostics.rollout.session_pools import SessionPools
 from agnostics.store import default_url
 from agnostics.store.run_recorder import RunRecorder
 from agnostics.train import checkpoint
@@ -143,7 +143,7 @@ def _open_trainer(
             rollout_verifier,
             inputs.limits,
             ConversationRenderer(inputs.tokenizer, config.chat, stop_ids(inputs.folder, inputs.tokenizer)),
-            SessionPools(config.sandbox, plugins.sandboxes()),
+            EpisodeSandboxes(config.sandbox, plugins.sandboxes()),
         )
     )
     sampled = max_sampled_tokens(inputs.limits, rollout.max_completion_tokens)

@@ -1,4 +1,4 @@
-"""The session pools of a run's episodes: one for each language, opened when a session is first asked for."""
+"""The sandboxes of episodes beside the verifier: a session pool for each language, and the checker of answers."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from functools import cached_property
+from threading import Lock
 from typing import TypeVar
 
+from agnostics.math import MathChecker
 from agnostics.sandbox.modes import AUTO, Backends
 from agnostics.sandbox.session import Session
 from agnostics.sandbox.session_pool import SessionPool
@@ -23,12 +25,17 @@ LIMITS = Limits(run_s=120.0, memory_mb=512, processes=128)
 
 
 @dataclass
-class SessionPools:
-    """Opens sessions, at most `MAX_SESSIONS` at a time. Used on one event loop; `close_all` ends every pool."""
+class EpisodeSandboxes:
+    """Opens sessions, at most `MAX_SESSIONS` at a time, and compares mathematical answers.
+
+    Each sandbox starts when it is first asked for. Used on one event loop; `close_all` ends every one.
+    """
 
     sandbox: str = AUTO
     backends: Backends | None = None
     _pools: dict[str, SessionPool] = field(default_factory=dict)
+    _checker: MathChecker | None = None
+    _lock: Lock = field(default_factory=Lock)
 
     async def open(self, language: Language, threads: Executor) -> Session:
         """A session of this language. Raises what `SessionPool.open` raises."""
@@ -48,8 +55,17 @@ class SessionPools:
         finally:
             self._permits.release()
 
+    def math_checker(self) -> MathChecker:
+        """The checker of answers. Raises MissingRequirement without the packages of the extra `math`."""
+        with self._lock:
+            if self._checker is None:
+                self._checker = MathChecker(self.sandbox, backends=self.backends)
+            return self._checker
+
     def close_all(self) -> None:
-        """End every session and every pool."""
+        """End every session, every pool and the checker."""
+        if self._checker:
+            self._checker.close()
         while self._pools:
             self._pools.popitem()[1].close()
 
