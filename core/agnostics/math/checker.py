@@ -7,20 +7,22 @@ import threading
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
 from typing import Self
 
-from agnostics.math.language import CHECKER
+from agnostics.math.compiled import packages_for
+from agnostics.math.language import checker_language
 from agnostics.math.normaliser import normalise
 from agnostics.math.numbers import close, values
-from agnostics.math.packages import archive
 from agnostics.sandbox.factory import open_pool
 from agnostics.sandbox.job_codec import job_for
 from agnostics.sandbox.modes import Backends
 from agnostics.sandbox.protocol import Job, JobResult, RunResult
 from agnostics.types.errors import AgnosticsError
+from agnostics.types.language import Language
 from agnostics.types.task import Comparison, Task, Test
 from agnostics.types.verification import Verdict
 
@@ -54,13 +56,17 @@ class _Check:
 class MathChecker:
     """Compares answers in a pool of warm slots. A context manager.
 
-    `sandbox` and `slots` are those of `Verifier`. Raises UsageError for an unknown sandbox and MissingRequirement for
-    one that does not work here, and if the packages of the extra `math` are not installed.
+    `sandbox`, `slots` and `backends` are those of `Verifier`. The first one on a machine takes some seconds to compile
+    the packages of the slots, in docker mode after the image is built. Raises UsageError for an unknown sandbox and
+    MissingRequirement for one that does not work or has no Python, and without the packages of the extra `math`.
     """
 
     def __init__(self, sandbox: str = "auto", slots: int | None = None, backends: Backends | None = None) -> None:
-        archive()
         self._pool = open_pool(sandbox, slots, backends)
+        with ExitStack() as stack:
+            stack.callback(self._pool.close)
+            self._language = checker_language(packages_for(self._pool))
+            stack.pop_all()
         self._waiting: deque[_Check] = deque()
         self._running = 0
         self._lock = threading.Lock()
@@ -81,10 +87,7 @@ class MathChecker:
         self._pool.close()
 
     def submit(self, prediction: str, gold: str) -> Future[Equality]:
-        """Compare two answers in LaTeX. Never blocks.
-
-        The future raises MissingRequirement if the sandbox has no Python, and AgnosticsError once the pool is closed.
-        """
+        """Compare two answers in LaTeX. Never blocks; the future raises AgnosticsError if the checker is closed."""
         equality = _compare_texts(prediction, gold)
         if equality is None:
             return self._submit_to_slot(prediction, gold)
@@ -102,7 +105,7 @@ class MathChecker:
     def _start_jobs(self) -> None:
         while batch := self._next_batch():
             try:
-                job = self._pool.submit_now(CHECKER, _job(batch))
+                job = self._pool.submit_now(self._language, _job(self._language, batch))
             except AgnosticsError as error:
                 self._finish(batch, error)
             else:
@@ -148,10 +151,10 @@ def _compare_texts(prediction: str, gold: str) -> Equality | None:
     return Equality.EQUAL if any(close(one, other) for one, other in pairs) else Equality.DIFFERENT
 
 
-def _job(batch: Sequence[_Check]) -> Job:
+def _job(language: Language, batch: Sequence[_Check]) -> Job:
     tests = tuple(Test(input=check.pair, output="") for check in batch)
     task = Task(id="answers", tests=tests, compare=Comparison(mode="nothing"))
-    return job_for(CHECKER, "", task, stop_on_failure=False)
+    return job_for(language, "", task, stop_on_failure=False)
 
 
 def _equality(run: RunResult | None) -> Equality:
