@@ -40,7 +40,7 @@ class CodeFeedbackState:
     """The largest share of public tests that a program passed before it failed."""
 
     def progress(self, verification: Verification) -> float:
-        """The share of public tests that a program passes beyond the best one before it: the reward of its turn."""
+        """The share of public tests that a program passes, before it fails, beyond the best one before it."""
         passed = sum(test.verdict is Verdict.ACCEPTED for test in verification.tests)
         before, self.best = self.best, max(self.best, passed / len(self.public.tests))
         return self.best - before
@@ -60,6 +60,8 @@ class CodeFeedback(Environment[CodeFeedbackState]):
 
     public_tests: int = 3
     feedback: Feedback = "difference"
+    progress_reward: float = 0.0
+    """The reward of a turn whose program passes all public tests, when none before it passed any; in proportion else."""
 
     def __post_init__(self) -> None:
         if self.feedback not in get_args(Feedback):
@@ -78,15 +80,18 @@ class CodeFeedback(Environment[CodeFeedbackState]):
             return Transition()
         verification = await state.episode.verify(state.program, state.public)
         if verification.verdict in (Verdict.ACCEPTED, Verdict.SANDBOX_ERROR):
-            return Transition(verification=verification, reward=state.progress(verification))
+            return Transition(verification=verification, reward=self._reward(state, verification))
         text = self._text(verification, state.public)
         return Transition(
-            observation=state.episode.user(text), verification=verification, reward=state.progress(verification)
+            observation=state.episode.user(text), verification=verification, reward=self._reward(state, verification)
         )
 
     async def verdict(self, state: CodeFeedbackState) -> Verification:
         """See `Environment.verdict`."""
         return await state.episode.verify(state.program)
+
+    def _reward(self, state: CodeFeedbackState, verification: Verification) -> float:
+        return self.progress_reward * state.progress(verification)
 
     def _text(self, verification: Verification, task: Task) -> str:
         again = "Write the whole program again."
