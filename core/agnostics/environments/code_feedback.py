@@ -61,7 +61,7 @@ class CodeFeedback(Environment[CodeFeedbackState]):
     public_tests: int = 3
     feedback: Feedback = "difference"
     progress_reward: float = 0.0
-    """The reward of a turn whose program passes all public tests, when none before it passed any; in proportion else."""
+    """The reward of a turn for the share of public tests that its program passes beyond the best one before it."""
 
     def __post_init__(self) -> None:
         if self.feedback not in get_args(Feedback):
