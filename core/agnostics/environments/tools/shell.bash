@@ -1,5 +1,5 @@
-# Runs a command as if in the shell of those before it. Standard input is the command, $1 is "fresh" if what they kept is
-# not to be used, and standard error says "started" once the command is all that can still go wrong.
+# Makes this bash the shell of the commands before. Standard input is the next command, $2 is "fresh" if what they kept is
+# not to be used, and standard error says "started" once the command is all that can still go wrong (shell.py).
 #
 # The state may be anything, since any command can write it. Nothing of it counts before "started": a caller who misses
 # that word runs the command again, in a fresh shell. All is one group, read before an alias can change it, and no
