@@ -72,11 +72,11 @@ def _object(text: str) -> dict[str, object]:
 
 
 def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    value = dict(pairs)
-    if len(value) < len(pairs):
-        seen = set[str]()
-        name = next(name for name, _ in pairs if name in seen or seen.add(name))
-        raise ArgumentError(f"the call has the key {shown(name)} twice")
+    value = dict[str, object]()
+    for name, item in pairs:
+        if name in value:
+            raise ArgumentError(f"the call has the key {shown(name)} twice")
+        value[name] = item
     return value
 
 

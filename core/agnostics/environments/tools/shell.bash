@@ -1,5 +1,5 @@
-# Runs a command as if in the shell of those before it. Standard input is the command, $1 is "fresh" if what they kept is
-# not to be used, and standard error says "started" once the command is all that can still go wrong.
+# Makes this bash the shell of the commands before. Standard input is the next command, $2 is "fresh" if what they kept is
+# not to be used, and standard error says "started" once the command is all that can still go wrong (shell.py).
 #
 # The state may be anything, since any command can write it. Nothing of it counts before "started": a caller who misses
 # that word runs the command again, in a fresh shell. All is one group, read before an alias can change it, and no
@@ -13,8 +13,11 @@
     if [[ $2 == fresh ]]; then
         command -p rm -rf -- "$__shell"
     elif [[ -e $__shell/state || -L $__shell/state ]]; then
+        __shell_pwd=$PWD
+        unset -v $(compgen -e) # the state has those that were not unset
         [[ -f $__shell/state && ! -L $__shell/state ]] && source "$__shell/state" >&2
         [[ ${__shell_restored-} == yes ]] || builtin exit 1
+        PWD=$__shell_pwd
     fi
 
     __shell_keep() {
@@ -22,8 +25,8 @@
         builtin unset -f __shell_keep
         if ((${#FUNCNAME[@]} > 1)); then __shell_reveal_globals; fi
         builtin unset -f __shell_reveal_globals
-        builtin unset -v __shell_command __shell_restored PWD
-        [[ -d $__shell ]] || { command -p rm -f -- "$__shell" && command -p mkdir -- "$__shell"; }
+        builtin unset -v __shell_command __shell_restored __shell_pwd
+        [[ -d $__shell && ! -L $__shell ]] || { command -p rm -f -- "$__shell" && command -p mkdir -- "$__shell"; }
         if [[ -e $__shell/new || -L $__shell/new || -L $__shell/folder || -p $__shell/folder ]]; then
             command -p rm -rf -- "$__shell/new" "$__shell/folder" # a pipe would never be opened
         fi
@@ -41,6 +44,7 @@
             builtin unset -v "$__shell_name"
         done < <(
             while IFS= builtin read -r __shell_name; do
+                if [[ $__shell_name == __shell_* ]]; then continue; fi
                 for ((__shell_level = 0; __shell_level < __shell_depth; __shell_level++)); do
                     builtin unset -v "$__shell_name" && builtin declare -p "$__shell_name" >&2 || break
                     builtin printf '%s\n' "$__shell_name"
