@@ -1,12 +1,13 @@
-"""`agn bench sandbox` and `agn bench store` measure what they say."""
+"""The benchmarks of `agn bench` measure what they say."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from agnostics.cli import call
-from agnostics_benchmarks import latency, measure, session, store_steps
+from agnostics_benchmarks import latency, math_checks, measure, session, store_steps
 
 pytestmark = pytest.mark.slow
 
@@ -46,6 +47,21 @@ def test_sessions_are_measured_against_a_bash_outside(
     assert all(report["start_ms"][mode]["p50"] > 0 for mode in modes)
     assert all(report["steps_per_s"][mode] > 10 for mode in modes)
     assert set(report["memory_mb_per_session"]) == modes
+
+
+def test_comparisons_of_answers_are_counted_by_how_they_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(math_checks, "ROUNDS", 1)
+    answers = ["7", r"\\frac{1}{2}", "x + y", "(1, 2)"]
+    path = tmp_path / "problems.jsonl"
+    path.write_text("".join(f'{{"problem": "?", "answer": "{answer}"}}\n' for answer in answers))
+    assert call(["bench", "math", str(path), "--sandbox", "bubblewrap", "--slots", "1"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert (report["checks"], report["sandbox"]) == (4, "bubblewrap")
+    assert report["themselves"]["equal"] == report["themselves_forked"]["equal"] == 4
+    assert report["others_forked"]["different"] == 4
+    assert all(report[name]["per_s"] > 0 for name in ("themselves", "themselves_forked", "others_forked"))
 
 
 def test_the_results_database_is_measured_on_both_databases(
