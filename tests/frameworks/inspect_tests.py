@@ -156,7 +156,9 @@ def last_word() -> Scorer:
     return score
 
 
-def evaluated(where: Any, folder: Path, commands: tuple[str, ...] = COMMANDS, samples: int = 1, **options: Any) -> EvalLog:
+def evaluated(
+    where: Any, folder: Path, commands: tuple[str, ...] = COMMANDS, samples: int = 1, **options: Any
+) -> EvalLog:
     """The log of a scripted agent's evaluation in a sandbox."""
     script = [ModelOutput.for_tool_call("mockllm/model", "bash", {"command": command}) for command in commands]
     script.append(ModelOutput.from_content("mockllm/model", "It is done."))
@@ -219,7 +221,9 @@ def test_samples_do_not_see_each_other_and_a_language_file_is_a_configuration(tm
 
 def test_a_sample_that_reaches_its_time_limit_ends_with_its_command(tmp_path: Path) -> None:
     started = time.monotonic()
-    log = evaluated("agnostics", tmp_path, ("mkdir -p out/deep; echo pear > out/deep/sorted.txt", "sleep 60"), time_limit=2)
+    log = evaluated(
+        "agnostics", tmp_path, ("mkdir -p out/deep; echo pear > out/deep/sorted.txt", "sleep 60"), time_limit=2
+    )
     (sample,) = log.samples or []
     assert sample.limit is not None
     assert sample.limit.type == "time"

@@ -7,22 +7,28 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+Reply = str | dict[str, Any]
+"""The text of an answer, or the message with it: one that calls tools."""
 
 
 class ChatServer:
     """An OpenAI-compatible server whose answers are what `reply` makes of a question; it may raise to refuse one.
 
+    The question is the first message of a conversation, or the last one if `follows` the conversation.
+
     `asked` are the questions, `together` is how many were under way at once at most.
     """
 
-    def __init__(self, reply: Callable[[str], str]) -> None:
+    def __init__(self, reply: Callable[[str], Reply], *, follows: bool = False) -> None:
         self.reply, self.asked, self.together = reply, list[str](), 0
         self._now, self._lock, server = 0, threading.Lock(), self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                status, answer = server.answer(body["messages"][0]["content"])
+                status, answer = server.answer(body["messages"][-1 if follows else 0]["content"])
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(answer)))
                 self.end_headers()
@@ -42,15 +48,18 @@ class ChatServer:
             self._now += 1
             self.together = max(self.together, self._now)
         try:
-            text = self.reply(question)
+            answered = self.reply(question)
         except Exception as error:
             return 400, json.dumps({"error": {"message": str(error)}}).encode()
         finally:
             with self._lock:
                 self._now -= 1
-        message = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
-        usage = {"prompt_tokens": 100, "completion_tokens": 10}
-        return 200, json.dumps({"object": "chat.completion", "choices": [message], "usage": usage}).encode()
+        message = {"content": answered} if isinstance(answered, str) else answered
+        reason = "tool_calls" if "tool_calls" in message else "stop"
+        choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": reason}
+        usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
+        head = {"id": "1", "object": "chat.completion", "created": 0, "model": "scripted"}
+        return 200, json.dumps({**head, "choices": [choice], "usage": usage}).encode()
 
     def close(self) -> None:
         self._http.shutdown()

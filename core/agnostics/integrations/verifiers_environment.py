@@ -108,7 +108,7 @@ class AgnosticsEnv(vf.Env[AgnosticsEnvConfig]):
             await asyncio.to_thread(session.close)
 
     async def finalize(self, task: AgnosticsTask, episode: vf.Episode) -> None:
-        """Verify what the agent answered. Raises AgnosticsError if the sandbox failed: then nobody has failed a test."""
+        """Verify what the agent answered. Raises AgnosticsError if the sandbox failed, which is no failed test."""
         for trace in episode.traces:
             program = self._language.program_for(task.data.problem, trace.last_reply)
             verification = await asyncio.to_thread(self._verifier.verify, self._language, program, task.data.problem)
