@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ def dataset(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def evaluate(tmp_path: Path, dataset: str) -> Iterator[Callable[..., list[vf.Episode]]]:
+def evaluate(tmp_path: Path, dataset: str) -> Callable[..., list[vf.Episode]]:
     """Runs verifiers' evaluation of a scripted model."""
 
     def call(reply: Callable[[str], Any], language: str, sandbox: str = "bubblewrap", **agent: Any) -> list[vf.Episode]:
@@ -91,7 +91,12 @@ def test_a_model_tries_its_program_in_a_session_of_its_own_before_it_answers(
 
 def test_the_hidden_tests_are_in_no_message(evaluate: Callable[..., list[vf.Episode]]) -> None:
     seen = list[str]()
-    evaluate(lambda question: seen.append(question) or "I do not know.", "lua")
+
+    def reply(question: str) -> str:
+        seen.append(question)
+        return "I do not know."
+
+    evaluate(reply, "lua")
     assert len(seen) == 2
     assert not any("12" in question or "3\n" in question for question in seen)
 

@@ -17,7 +17,7 @@ from agnostics.types.verification import Verdict
 
 OUTPUT_CHARACTERS = 10_000
 """The most that a model is shown of each output of a command."""
-BASH = {
+BASH: Any = {
     "type": "function",
     "function": {
         "name": "bash",
@@ -114,7 +114,7 @@ class SessionHarness(vf.Harness[vf.HarnessConfig]):
         return [*before, *map(message_to_wire, prompt or [])]
 
 
-async def _next_calls(client: AsyncOpenAI, model: str, messages: list[dict[str, Any]]) -> list[Any]:
+async def _next_calls(client: AsyncOpenAI, model: str, messages: list[Any]) -> list[Any]:
     """The calls in the model's next message, which is appended to `messages`."""
     completion = await client.chat.completions.create(model=model, messages=messages, tools=[BASH])
     message = completion.choices[0].message
