@@ -24,7 +24,12 @@ from agnostics.verify import Verifier
 from agnostics_benchmarks.postgres import postgres_server as bench_server
 from chat_server import ChatServer
 from command_line import Agn, Answer
-from distributions import built_wheels, distributions, wheels_environment  # noqa: F401  # fixtures
+from distributions import (  # noqa: F401  # fixtures
+    built_wheels,
+    distributions,
+    environment_with,
+    wheels_environment,
+)
 from hypothesis import settings
 
 settings.register_profile("fixed seed", derandomize=True, deadline=None)
@@ -46,6 +51,7 @@ LONG = (
         "test_cluster",
         "test_engine_faults",
         "test_third_party_pack",
+        "test_frameworks",
     ),
     *("test_languages_advise", "test_wheels", "test_bench", "test_verify_verdicts", "test_plugins", "test_streams"),
     *("test_gguf", "test_rollout_engines", "test_launch", "test_ranks", "test_served_adapter", "test_advise"),

@@ -21,6 +21,15 @@ def test_every_pack_is_active(wheels_environment: Path) -> None:
     assert len(records) == len(PROJECTS)
 
 
+def test_other_frameworks_find_what_they_look_for(wheels_environment: Path) -> None:
+    program = (
+        "from importlib.metadata import entry_points; from importlib.util import find_spec\n"
+        "(entry,) = entry_points(group='inspect_ai')\n"
+        "assert find_spec(entry.module) and find_spec('agnostics_verifiers')"
+    )
+    subprocess.run([wheels_environment / "python", "-c", program], check=True, timeout=60)
+
+
 def test_a_program_is_verified_without_torch(wheels_environment: Path) -> None:
     assert (
         subprocess.run(

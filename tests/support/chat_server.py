@@ -7,6 +7,10 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+Reply = str | dict[str, Any]
+"""The text of an answer, or the message with it: one that calls tools."""
 
 
 class ChatServer:
@@ -16,7 +20,7 @@ class ChatServer:
     `together` is how many were under way at once at most.
     """
 
-    def __init__(self, reply: Callable[[str], str]) -> None:
+    def __init__(self, reply: Callable[[str], Reply]) -> None:
         self.reply, self.asked, self.together = reply, list[str](), 0
         self.conversations = list[list[dict[str, str]]]()
         self._now, self._lock, server = 0, threading.Lock(), self
@@ -45,15 +49,18 @@ class ChatServer:
             self._now += 1
             self.together = max(self.together, self._now)
         try:
-            text = self.reply(question)
+            answered = self.reply(question)
         except Exception as error:
             return 400, json.dumps({"error": {"message": str(error)}}).encode()
         finally:
             with self._lock:
                 self._now -= 1
-        message = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
-        usage = {"prompt_tokens": 100, "completion_tokens": 10}
-        return 200, json.dumps({"object": "chat.completion", "choices": [message], "usage": usage}).encode()
+        message = {"content": answered} if isinstance(answered, str) else answered
+        reason = "tool_calls" if "tool_calls" in message else "stop"
+        choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": reason}
+        usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
+        head = {"id": "1", "object": "chat.completion", "created": 0, "model": "scripted"}
+        return 200, json.dumps({**head, "choices": [choice], "usage": usage}).encode()
 
     def close(self) -> None:
         self._http.shutdown()

@@ -7,7 +7,8 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Iterator
+import sysconfig
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -63,3 +64,29 @@ def wheels_environment(built_wheels: list[Path], tmp_path_factory: pytest.TempPa
             install = [str(folder / "bin" / "pip"), "install", "-q", *map(str, built_wheels)]
             subprocess.run(install, check=True, timeout=INSTALL_S)
     return folder / "bin"
+
+
+@pytest.fixture(scope="session")
+def environment_with(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Makes the `bin` folder of an environment with this source tree and one of its extras.
+
+    It stands on the one that runs the tests: what that has in a version that fits is not installed again.
+    """
+
+    def make(extra: str) -> Path:
+        folder = _shared(tmp_path_factory, f"environment-with-{extra}")
+        with _once(folder) as missing:
+            if missing:
+                _install_above(folder, extra)
+        return folder / "bin"
+
+    return make
+
+
+def _install_above(folder: Path, extra: str) -> None:
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True, timeout=60)
+    (packages,) = folder.glob("lib/python*/site-packages")
+    (packages / "below.pth").write_text(f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})\n")
+    pip = [sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python"), "install", "-q", "--no-compile"]
+    install = [*pip, "--no-build-isolation", "-e", f"{ROOT}[{extra}]"]
+    subprocess.run(install, check=True, capture_output=True, timeout=INSTALL_S)

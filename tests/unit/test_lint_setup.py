@@ -12,7 +12,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-CHECKED = ("core/agnostics", "benchmarks/agnostics_benchmarks", "plugins/*/agnostics_*", "tests")
+CHECKED = (
+    "core/agnostics",
+    "core/agnostics_verifiers",
+    "benchmarks/agnostics_benchmarks",
+    "plugins/*/agnostics_*",
+    "tests",
+)
 MODULES = {"pyyaml": "yaml"}
 """Of distributions whose module has another name."""
 BROUGHT = {"pydantic_core", "markupsafe"}
