@@ -101,6 +101,12 @@ class Turn:
     sampling_ms: float = 0.0
     environment_ms: float = 0.0
 
+    @property
+    def has_feedback(self) -> bool:
+        """Whether the environment did anything with the action: answered, verified, rewarded it or called tools."""
+        feedback = (self.observation, self.verification, self.reward)
+        return bool(self.tool_calls) or any(given is not None for given in feedback)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rollout:
@@ -141,6 +147,11 @@ class Rollout:
     """The reference model's log-probabilities of the S sampled tokens, (S,); None without a KL term."""
     loss_weight: float = 0.0
     """The weight of each sampled token in the loss of its update."""
+
+    @property
+    def is_single_answer(self) -> bool:
+        """Whether its turns add nothing to the rollout: one at most, that met nothing but the verdict."""
+        return len(self.turns) < 2 and not any(turn.has_feedback for turn in self.turns)
 
     @property
     def token_ids(self) -> tuple[int, ...]:
