@@ -29,7 +29,7 @@ LONG = "The program prints a wrong output. " * 40
 
 
 @pytest.fixture
-def store(database: str, lua: Language) -> Iterator[Store]:
+def store(database: str) -> Iterator[Store]:
     with Store.open(database) as opened:
         yield opened
 
@@ -199,7 +199,7 @@ def test_what_is_resumed_or_pruned_takes_turns_tool_calls_and_versions_along(
     assert [_ask(store, f"select count(*) from {table}")[0][0] for table in TABLES] == [0, 0, 0]
 
 
-def test_an_episode_that_is_not_there_is_refused(store: Store, run: str) -> None:
+def test_an_episode_that_is_not_there_is_refused(store: Store) -> None:
     with reading(store.engine) as connection, pytest.raises(UsageError, match="no episode has the id 7; agn results"):
         load_episode(connection, 7)
 

@@ -197,8 +197,8 @@ turn = Table(
 )
 """The turns of episodes, numbered from 1; none for a single answer (`Rollout.is_single_answer`).
 
-`text` is null in the last turn, whose text is the completion's. `verdict` and `reward` are those of the turn, null if it
-has none; `observation` is null after the last action.
+`text` is null in the last turn, whose text is the completion's. `verdict` and `reward` are those of the turn, null if
+it has none; `observation` is null after the last action.
 """
 
 tool_call = Table(

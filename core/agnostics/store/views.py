@@ -121,7 +121,7 @@ class FirstSolvedRow:
 
 @dataclass(frozen=True, slots=True)
 class EpisodeRow:
-    """One completion as an episode; a single answer is one of a turn. `solved_at_turn` is None unless it is accepted."""
+    """One completion as an episode; a single answer is one of a turn. `solved_at_turn` is None if it is not solved."""
 
     run: str
     language: str

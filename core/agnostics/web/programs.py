@@ -1,4 +1,4 @@
-"""The page of one program: its tests, with the first difference of a wrong output marked."""
+"""The page of one program: its conversation, and its tests with the first difference of a wrong output marked."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from agnostics.store.views import TestRow
+from agnostics.web.conversation import conversation
 from agnostics.web.difference import difference_spans
 from agnostics.web.escaping import Excerpt, excerpt
 from agnostics.web.page import download, not_found, number, paginate, path_number, reading, render
@@ -35,12 +36,13 @@ class TestView:
 
 
 def program(request: Request) -> Response:
-    """One program with its tests."""
+    """One program with its tests, or the conversation that led to it."""
     first = number(request.query_params.get("test"), "test") or 1
     with reading(request) as connection:
         one = _completion_or_404(connection, request)
         results = queries.results_page(connection, one.completion_id, TESTS + 1, first)
         group = queries.group_of(connection, one)
+        talk = conversation(request, connection, one.completion_id)
         copies = 0 if one.program_id is None else queries.count_copies(connection, one.program_id)
     tests = [_test(one.definition, result) for result in results]
     rows = paginate(request, tests, TESTS, "test", lambda test: test.result.number + 1)
@@ -50,6 +52,7 @@ def program(request: Request) -> Response:
         "program.html",
         one=one,
         page=rows,
+        talk=talk,
         group=group,
         previous=max((id_ for id_ in ids if id_ < one.completion_id), default=None),
         next=min((id_ for id_ in ids if id_ > one.completion_id), default=None),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
+from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -53,7 +54,8 @@ def episodes(
     with reading(store) as connection:
         where = filter_of(connection, run, filters | {"turns": turns, "failed_tools": failed_tools})
         if shown is not None:
-            return _show(_episode_of(connection, where.run, shown), as_json=as_json)
+            _show(_episode_of(connection, where.run, shown), as_json=as_json)
+            return
         rows = list(episode_rows(connection, where, count))
     if as_json:
         for row in rows:
@@ -107,7 +109,7 @@ def _conversation(episode: StoredEpisode) -> Iterator[str]:
     yield f"run {row.run}, {row.phase}, step {row.step}, task {row.task}, sample {row.sample}"
     reward = "" if row.reward is None else f", reward {row.reward:.3f}"
     yield f"{row.verdict}{reward}: {plural(row.turns, 'turn')}, {plural(row.sampled_tokens, 'token')} sampled"
-    yield from ("", _rule("task"), episode.statement.strip())
+    yield from ("", _rule("task"), _indented(episode.statement))
     for turn in episode.turns:
         yield from _turn(turn)
     yield from ("", _rule("verdict"), row.verdict)
@@ -121,7 +123,7 @@ def _turn(turn: StoredTurn) -> Iterator[str]:
     yield _rule(
         f"turn {row.number}", plural(row.tokens, "token"), _time(row.sampling_ms), f"policy {versions}", truncated
     )
-    yield row.text.strip("\n")
+    yield _indented(row.text)
     for call in turn.tool_calls:
         yield from _tool_call(call)
     verdict, reward = row.verdict or "", "" if row.reward is None else f"reward {row.reward:.3f}"
@@ -129,20 +131,25 @@ def _turn(turn: StoredTurn) -> Iterator[str]:
         yield ""
         tokens = plural(row.observation_tokens, "token")
         yield _rule("environment", verdict, reward, tokens, _time(row.environment_ms))
-        yield row.observation.strip("\n")
+        yield _indented(row.observation)
     elif verdict or reward:
         yield from ("", _rule("environment", verdict, reward, _time(row.environment_ms)))
 
 
 def _tool_call(call: ToolCallRow) -> Iterator[str]:
     yield ""
-    yield _rule(f"tool {call.tool}", "ok" if call.ok else "failed", _time(call.wall_ms))
-    yield from (f"{name}: {value}" for name, value in call.arguments.items())
-    yield call.output.strip("\n")
+    yield _rule(f"tool {' '.join(call.tool.split())}", "ok" if call.ok else "failed", _time(call.wall_ms))
+    yield from (_indented(f"{name}: {value}") for name, value in call.arguments.items())
+    yield _indented(call.output)
+
+
+def _indented(text: str) -> str:
+    """A text that a model or a program wrote: indented, it cannot pass for a line of ours."""
+    return indent(text.strip("\n"), "    ")
 
 
 def _rule(title: str, *facts: str) -> str:
-    return f"── {', '.join((title, *filter(None, facts)))} ──"
+    return f"── {' · '.join((title, *filter(None, facts)))} ──"
 
 
 def _time(milliseconds: float | None) -> str:
