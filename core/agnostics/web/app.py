@@ -27,6 +27,7 @@ ROUTES = {
     "/runs/{run}/curves": runs.curves,
     "/runs/{run}/progress": runs.progress,
     "/runs/{run}/tasks": tasks.of_run,
+    "/runs/{run}/programs": programs.of_run,
     "/runs/{run}/steps": steps.of_run,
     "/runs/{run}/steps/{step}": steps.step,
     "/tasks/{task}": tasks.task,

@@ -117,8 +117,11 @@ def _turn(turn: StoredTurn) -> TurnView:
 
 
 def _parts(text: str) -> list[ActionPart]:
-    parts = [(tag is not None, part.strip("\n")) for tag, part in markdown_parts(text)]
-    return [ActionPart(is_code, excerpt(part)) for is_code, part in parts if part.strip()]
+    """The prose and the code blocks; of a text that holds neither, such as a fence alone, the text as it is."""
+    parts = [(tag is not None, part.strip("\n")) for tag, part in markdown_parts(text) if part.strip()]
+    if not parts and text:
+        parts = [(False, text)]
+    return [ActionPart(is_code, excerpt(part)) for is_code, part in parts]
 
 
 def _tool_call(call: ToolCallRow) -> ToolCallView:
