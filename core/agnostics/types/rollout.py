@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import compress
+from itertools import chain, compress
 from pickle import PickleBuffer
 from typing import Any, Literal, Self, get_args
 
@@ -171,7 +171,7 @@ class Rollout:
     @property
     def sampled_versions(self) -> tuple[int, ...]:
         """The versions of the policy that sampled the S tokens: (S,)."""
-        return tuple(v for segment in self.segments for v in compress(segment.policy_versions, segment.mask))
+        return tuple(chain.from_iterable(compress(each.policy_versions, each.mask) for each in self.segments))
 
     @property
     def num_sampled(self) -> int:

@@ -26,9 +26,9 @@ MOST_CALLS = 32
 
 @dataclass(frozen=True, slots=True)
 class ActionPart:
-    """A part of an action: prose, or a code block."""
+    """A part of an action: a code block with its language tag, which may be empty, or prose, whose tag is None."""
 
-    is_code: bool
+    tag: str | None
     text: Excerpt
 
 
@@ -118,10 +118,8 @@ def _turn(turn: StoredTurn) -> TurnView:
 
 def _parts(text: str) -> list[ActionPart]:
     """The prose and the code blocks; of a text that holds neither, such as a fence alone, the text as it is."""
-    parts = [(tag is not None, part.strip("\n")) for tag, part in markdown_parts(text) if part.strip()]
-    if not parts and text:
-        parts = [(False, text)]
-    return [ActionPart(is_code, excerpt(part)) for is_code, part in parts]
+    parts = [ActionPart(tag, excerpt(part.strip("\n"))) for tag, part in markdown_parts(text) if part.strip()]
+    return parts if parts or not text else [ActionPart(None, excerpt(text))]
 
 
 def _tool_call(call: ToolCallRow) -> ToolCallView:
