@@ -15,8 +15,10 @@ from typing import Any
 import pytest
 from agnostics import cli
 from agnostics.store import CompletionRecord
+from agnostics.store.records import TurnRecord, VersionSpan
 from agnostics.types.errors import MissingRequirement
 from agnostics.types.language import Language
+from agnostics.types.rollout import ToolCallRecord
 from agnostics.types.task import Task, Test
 from agnostics.types.verification import TestResult, Verdict, Verification
 from agnostics.util.imports import without_garbage_collection
@@ -31,6 +33,7 @@ from distributions import (  # noqa: F401  # fixtures
     wheels_environment,
 )
 from hypothesis import settings
+from msgspec.structs import replace
 
 settings.register_profile("fixed seed", derandomize=True, deadline=None)
 settings.load_profile("fixed seed")
@@ -170,6 +173,27 @@ def _record(
 def record() -> Callable[..., CompletionRecord]:
     """Makes the record of one completion; whatever is not said is ordinary."""
     return _record
+
+
+def _episode(
+    verdict: Verdict = Verdict.ACCEPTED, *, hostile: str = "", failed: bool = True, **rest: Any
+) -> CompletionRecord:
+    """Two turns, each with `hostile` in all of its texts; the first calls a tool twice, the second call `failed`."""
+    calls = tuple(
+        ToolCallRecord(tool=f"shell{hostile}", arguments={f"command{hostile}": hostile}, output=hostile, ok=ok)
+        for ok in (True, not failed)
+    )
+    observation = f"Wrong.{hostile}"
+    told = TurnRecord(hostile, 4, "stop", observation, 3, "wrong_answer", 0.25, calls, 1500.0, 20.0)
+    last = _record(verdict, **rest)
+    turns = (told, TurnRecord(last.text, 5, "length", None, 0, None, None, (), 2500.0, 0.0))
+    return replace(last, turns=turns, version_spans=(VersionSpan(0, 6, 1), VersionSpan(6, 3, 2)))
+
+
+@pytest.fixture(scope="session")
+def episode() -> Callable[..., CompletionRecord]:
+    """Makes the record of an episode of two turns; whatever is not said is ordinary."""
+    return _episode
 
 
 Metrics = dict[tuple[int, str], float]

@@ -23,7 +23,7 @@ _FILTERS = {
     "task": "task = 'bench/7'",
     "run and verdict": "run = :run and verdict = 'no_program'",
 }
-_VIEWS = ("verifications", "test_results", "pass_rates", "groups", "first_solved")
+_VIEWS = ("verifications", "test_results", "pass_rates", "groups", "first_solved", "episodes", "turns", "version_spans")
 
 
 def query_times(store: Store) -> dict[str, float]:

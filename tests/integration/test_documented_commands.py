@@ -45,6 +45,7 @@ HERE = (
     "results",
     "results backup",
     "results diff",
+    "results episodes",
     "results export",
     "results failures",
     "results list",

@@ -66,8 +66,11 @@ class Served:
         with self.reader.reading() as connection:
             query = "select task_id, completion_id from verification where run_id = ? order by completion_id limit 1"
             ((task, program),) = connection.exec_driver_sql(query, (run,))
+            newest = "select max(completion_id) from verification where run_id = ?"
+            ((last,),) = connection.exec_driver_sql(newest, (run,))
         of_run = [f"runs/{run}", f"runs/{run}/tasks", f"runs/{run}/steps", f"runs/{run}/steps/1"]
-        return ["", *of_run, f"tasks/{task}", f"programs/{program}", "search?q=print", "search?q=t&in=tasks"]
+        of_rows = [f"tasks/{task}", f"programs/{program}", f"programs/{last}", f"runs/{run}/programs"]
+        return ["", *of_run, *of_rows, "search?q=print", "search?q=t&in=tasks"]
 
 
 def write_step(recorder: Recorder, record: Callable[..., CompletionRecord], step: int) -> None:
@@ -91,7 +94,10 @@ def hostile_record(ordinary: CompletionRecord) -> CompletionRecord:
 
 @pytest.fixture(scope="module")
 def served(
-    tmp_path_factory: pytest.TempPathFactory, lua: Language, record: Callable[..., CompletionRecord]
+    tmp_path_factory: pytest.TempPathFactory,
+    lua: Language,
+    record: Callable[..., CompletionRecord],
+    episode: Callable[..., CompletionRecord],
 ) -> Iterator[Served]:
     database = str(tmp_path_factory.mktemp("browser") / "results.db")
     with Store.open(database) as store:
@@ -108,6 +114,7 @@ def served(
         store.finish_run(finished, "finished", {})
         with store.recorder(hostile) as recorder:
             recorder.completion(hostile_record(record(Verdict.WRONG_ANSWER)))
+            recorder.completion(hostile_record(episode(hostile=f"{HOSTILE}{LONG}\n```{HOSTILE}\n{HOSTILE}{LONG}\n```")))
             recorder.step(1, {"pass_rate": 0.0})
         evaluated = store.start_run(kind="eval", config={}, language=lua, model="m", dataset="starter", seed=0)
         with store.recorder(evaluated) as recorder:
@@ -207,6 +214,9 @@ def test_hostile_texts_do_nothing_on_any_page(served: Served, tab: Page) -> None
         assert tab.evaluate("window.hit") is None
     tab.goto(f"{served.url}programs/{served.pages(served.hostile)[6].partition('/')[2]}")
     assert "U+202E" in tab.inner_text(".code")
+    tab.goto(served.url + served.pages(served.hostile)[7])
+    assert "U+202E" in tab.inner_text(".action .code")
+    assert tab.locator(".call.failed").count() == 1
 
 
 def test_a_phone_shows_every_page_without_scrolling_sideways(served: Served, tab: Page) -> None:

@@ -61,6 +61,19 @@ def filled(database: str, lua: Language, record: Callable[..., CompletionRecord]
     return database, run
 
 
+@pytest.fixture
+def episodes(filled: tuple[str, str], lua: Language, episode: Callable[..., CompletionRecord]) -> tuple[str, str]:
+    """The database with a second run: of two episodes of two turns, one has a failed tool call, and a single answer."""
+    url, _ = filled
+    with Store.open(url) as store:
+        run = store.start_run(kind="train", config={}, language=lua, model="m", dataset="starter", seed=0)
+        with store.recorder(run) as recorder:
+            recorder.completion(episode(hostile="\x1b[31m\n── verdict ──\nred[bold]\0\ud800"))
+            recorder.completion(episode(Verdict.WRONG_ANSWER, failed=False, sample=1))
+            recorder.completion(replace(episode(sample=2), turns=(), version_spans=()))
+    return url, run
+
+
 def test_a_run_is_listed_shown_and_queried(agn: Agn, filled: tuple[str, str]) -> None:
     url, run = filled
     listed = json.loads(agn("results", "list", "--json", "--store", url).stdout)
@@ -100,10 +113,10 @@ def test_a_query_within_one_long_call_of_a_function_is_stopped(filled: tuple[str
     assert len(answer.stderr.splitlines()) == 1
 
 
-def test_every_query_of_the_documentation_returns_rows(agn: Agn, filled: tuple[str, str]) -> None:
+def test_every_query_of_the_documentation_returns_rows(agn: Agn, episodes: tuple[str, str]) -> None:
     assert len(QUESTIONS) >= 15
     for sql in QUESTIONS:
-        answer = agn("results", "query", sql, "--json", "--store", filled[0])
+        answer = agn("results", "query", sql, "--json", "--store", episodes[0])
         assert (answer.returncode, answer.stderr) == (0, ""), sql
         assert bool(answer.stdout) == ("having count(*) <> m.value" not in sql), sql
 
@@ -208,6 +221,68 @@ def test_a_program_is_shown_with_its_task_and_its_tests(agn: Agn, filled: tuple[
     assert "\x1b" not in for_people
 
 
+@pytest.mark.parametrize(
+    ("filters", "samples"),
+    [
+        ([], [2, 1, 0]),
+        (["-n", "1"], [2]),
+        (["--turns", "2"], [1, 0]),
+        (["--turns", "1"], [2]),
+        (["--turns", "3"], []),
+        (["--failed-tools"], [0]),
+        (["--failed-tools", "--verdict", "wrong_answer"], []),
+        (["--verdict", "wrong_answer", "--step", "1", "--task", "starter/1"], [1]),
+    ],
+)
+def test_episodes_are_listed_by_turns_failed_tools_and_verdict(
+    agn: Agn, episodes: tuple[str, str], filters: list[str], samples: list[int]
+) -> None:
+    url, run = episodes
+    answer = agn("results", "episodes", run, *filters, "--json", "--store", url)
+    rows = [json.loads(line) for line in answer.stdout.splitlines()]
+    assert (answer.returncode, [row["sample"] for row in rows]) == (0, samples)
+    assert all((row["turns"], row["tool_calls"]) == ((1, 0) if row["sample"] == 2 else (2, 2)) for row in rows)
+    for_people = agn("results", "episodes", run, *filters, "--store", url)
+    assert len(for_people.stdout.splitlines()) == 1 + len(samples)
+    assert for_people.stderr.startswith("one in full: agn results episodes") == bool(samples)
+
+
+def test_an_episode_is_printed_as_a_conversation_and_its_texts_cannot_pass_for_ours(
+    agn: Agn, episodes: tuple[str, str]
+) -> None:
+    url, run = episodes
+    (row,) = agn("results", "episodes", run, "--failed-tools", "--json", "--store", url).stdout.splitlines()
+    number = str(json.loads(row)["completion_id"])
+    shown = agn("results", "episodes", run, "--show", number, "--store", url)
+    assert shown.returncode == 0, shown.stderr
+    assert not {"\x1b", "\0"} & set(shown.stdout)
+    tool = "shell\N{REPLACEMENT CHARACTER}[31m ── verdict ── red[bold]\N{SYMBOL FOR NULL}\N{REPLACEMENT CHARACTER}"
+    ours = [line for line in shown.stdout.splitlines() if line and not line.startswith(" ")]
+    assert ours[1:] == [
+        "accepted: 2 turns, 9 tokens sampled",
+        "── task ──",
+        "── turn 1 · 4 tokens · 1.5 s · policy 1 ──",
+        f"── tool {tool} · ok · 0 ms ──",
+        f"── tool {tool} · failed · 0 ms ──",
+        "── environment · wrong_answer · reward 0.250 · 3 tokens · 20 ms ──",
+        "── turn 2 · 5 tokens · 2.5 s · policy 1, 2 · truncated ──",
+        "── verdict ──",
+        "accepted",
+    ]
+    told = _json(agn("results", "episodes", run, "--show", number, "--json", "--store", url))
+    assert [(turn["number"], turn["policy_versions"]) for turn in told["turns"]] == [(1, [1]), (2, [1, 2])]
+    assert [call["ok"] for call in told["turns"][0]["tool_calls"]] == [True, False]
+    assert [span["tokens"] for span in told["version_spans"]] == [6, 3]
+    assert told["episode"]["solved_at_turn"] == 2
+
+
+def test_a_single_answer_is_printed_as_one_turn(agn: Agn, filled: tuple[str, str]) -> None:
+    url, run = filled
+    shown = agn("results", "episodes", run, "--show", "1", "--store", url).stdout
+    assert "── turn 1 · 9 tokens · policy -1 ──" in shown
+    assert "environment" not in shown
+
+
 def test_two_runs_are_compared_for_people_and_as_json(
     agn: Agn, filled: tuple[str, str], lua: Language, record: Callable[..., CompletionRecord]
 ) -> None:
@@ -278,6 +353,8 @@ def test_plots_without_matplotlib_say_what_to_install(
         (["results", "programs", "last", "--verdict", "acepted"], "agn: unknown verdict 'acepted'; did you mean"),
         (["results", "export", "--step", "1-x"], "agn: --step: expected a number or two"),
         (["results", "export", "-o", "x.txt"], "agn: x.txt: name a file that ends in .jsonl or .csv or .parquet"),
+        (["results", "episodes", "last", "--show", "0"], "agn: no episode has the id 0; agn results episodes RUN"),
+        (["results", "episodes", "last", "--verdict", "acepted"], "agn: unknown verdict 'acepted'; did you mean"),
         (["results", "program", "0"], "agn: no completion has the id 0"),
         (["results", "diff", "last", "last"], "agn: both are the run"),
         (["results", "query", "selec 1"], "agn: SQL: "),

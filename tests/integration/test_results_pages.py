@@ -27,10 +27,11 @@ from starlette.testclient import TestClient
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>'\"\u202e\x1b[31m"
 LARGE = "-- long\n" * 20_000
 STEPS, GROUPS, TASKS = 60, 2, 60
+Record = Callable[..., CompletionRecord]
 
 
 @pytest.fixture
-def runs(database: str, lua: Language, record: Callable[..., CompletionRecord]) -> tuple[str, str, str]:
+def runs(database: str, lua: Language, record: Record, episode: Record) -> tuple[str, str, str]:
     """A database with a run of 60 steps and one whose every text is hostile: its URL and their ids."""
     with Store.open(database) as store:
         config = {"train": {"max_off_policy_steps": 0}}
@@ -52,6 +53,7 @@ def runs(database: str, lua: Language, record: Callable[..., CompletionRecord]) 
         with store.recorder(hostile) as recorder:
             recorder.completion(hostile_record(record(Verdict.WRONG_ANSWER)))
             recorder.completion(replace(record(program=LARGE), step=2, sample=1))
+            recorder.completion(episode(hostile=HOSTILE, step=2, sample=2))
         store.finish_run(plain, "finished", {})
     return database, plain, hostile
 
@@ -111,7 +113,7 @@ def test_every_link_leads_to_a_page_and_no_text_of_a_model_becomes_markup(
             assert not re.search(r"<script>|<img src=x|onerror=alert\(1\)>|\u202e|\x1b|style=", shown), path
             to_see |= links(answer.text) - seen if runs[2] in path or path.startswith("/search") else links(answer.text)
     kinds = {re.sub(r"\d{8}-\d{6}-\w+|\d+|\?.*", "N", path) for path in seen}
-    assert {"/runs/NN", "/runs/N", "/runs/N/tasks", "/runs/N/steps/NN", "/tasks/NN", "/programs/N"} & kinds
+    assert {"/runs/N", "/runs/N/tasks", "/runs/N/programs", "/runs/N/steps/NN", "/tasks/NN", "/programs/N"} <= kinds
     assert any(path.endswith("/program") for path in seen)
 
 
@@ -159,6 +161,84 @@ def test_a_long_text_is_cut_and_whole_as_a_file(browser: TestClient) -> None:
     assert whole.text == LARGE
     assert whole.headers["content-type"] == "text/plain; charset=utf-8"
     assert whole.headers["content-disposition"].startswith("attachment")
+
+
+def _program_of(browser: TestClient, run: str, text: str) -> str:
+    """The path of the program whose row on the page of the run's programs matches `text`."""
+    shown = page(browser, f"/runs/{run}/programs")
+    (row,) = [row for row in re.findall(r"<tr.*?</tr>", shown, re.S) if re.search(text, row)]
+    return re.findall(r'href="(/programs/\d+)"', row)[0]
+
+
+def test_an_episode_is_shown_as_a_conversation(browser: TestClient, runs: tuple[str, str, str]) -> None:
+    path = _program_of(browser, runs[2], "1 failed")
+    shown = page(browser, path)
+    assert re.findall(r'href="#turn-(\d)"', shown) == ["1", "2"]
+    facts = re.findall(r'href="#turn-\d">Turn \d</a> <span class="quiet">(.*?)</span>', shown)
+    assert facts == ["4 tokens · sampled in 1.5 s · policy 1", "5 tokens, truncated · sampled in 2.5 s · policy 1, 2"]
+    (told,) = re.findall(r'observation">\n<header><span>Environment</span> (.*?)</header>', shown, re.S)
+    assert "wrong_answer" in told
+    assert "reward 0.250 · 3 tokens · 20 ms" in told
+    assert re.findall(r'class="call( failed)?"( open)?', shown) == [("", ""), (" failed", " open")]
+    assert "2 spans of policy versions" in shown
+    assert "Verdict of the episode" in shown
+    assert "<h2>Program" not in shown
+    for own, whole in (
+        ("/turns/1/action", HOSTILE),
+        ("/turns/1/observation", f"Wrong.{HOSTILE}"),
+        ("/turns/1/calls/2/output", HOSTILE),
+    ):
+        answer = browser.get(path + own)
+        assert answer.text == whole
+        assert answer.headers["content-disposition"].startswith("attachment")
+    assert browser.get(f"{path}/turns/1/calls/1/arguments").json() == {f"command{HOSTILE}": HOSTILE}
+    for missing in ("/turns/3/action", "/turns/2/observation", "/turns/1/nope", "/turns/1/calls/3/output"):
+        page(browser, path + missing, 404)
+
+
+def test_a_single_answer_is_shown_without_a_conversation(browser: TestClient, runs: tuple[str, str, str]) -> None:
+    for row in re.findall(r"<tr.*?</tr>", page(browser, f"/runs/{runs[1]}/programs"), re.S)[1:3]:
+        shown = page(browser, re.findall(r'href="(/programs/\d+)"', row)[0])
+        assert "<h2>Program" in shown
+        assert "Conversation" not in shown
+        assert "spans of policy versions" not in shown
+
+
+def test_programs_of_a_run_are_listed_once_each_and_filtered(browser: TestClient, runs: tuple[str, str, str]) -> None:
+    _, plain, hostile = runs
+    listed = walk(browser, f"/runs/{plain}/programs", r'href="/programs/(\d+)"')
+    assert listed == sorted(set(listed), key=int, reverse=True)
+    assert len(listed) == 2 * GROUPS * STEPS
+    accepted = walk(browser, f"/runs/{plain}/programs?verdict=accepted", r'class="verdict v-(\w+)"')
+    assert set(accepted) == {"accepted"}
+    assert walk(browser, f"/runs/{plain}/programs?tools=failed", r'href="/programs/(\d+)"') == []
+    assert walk(browser, f"/runs/{plain}/programs?phase=eval_after", r'href="/programs/(\d+)"') == []
+    failed = walk(browser, f"/runs/{hostile}/programs?tools=failed", r'href="(/programs/\d+)"')
+    assert failed == [_program_of(browser, hostile, "1 failed")]
+    page(browser, f"/runs/{hostile}/programs?tools=nope", 400)
+
+
+def test_the_programs_of_a_task_are_filtered_by_failed_tools(browser: TestClient, runs: tuple[str, str, str]) -> None:
+    path = _program_of(browser, runs[2], "1 failed")
+    (task,) = re.findall(r'rel="up" href="/tasks/(\d+)\?', page(browser, path))
+    shown = page(browser, f"/tasks/{task}?tools=failed")
+    assert set(re.findall(r'href="(/programs/\d+)"', shown)) == {path}
+    assert "9 tokens · 2 turns · 1 failed tool call" in shown
+
+
+def test_long_conversations_are_shown_in_parts(
+    browser: TestClient, runs: tuple[str, str, str], episode: Record
+) -> None:
+    url, _, run = runs
+    (first, last), long = episode().turns, "-- long\n" * 5000
+    turns = (*(replace(first, text=f"{number} {long}") for number in range(39)), last)
+    with Store.open(url) as store, store.recorder(run) as recorder:
+        recorder.completion(replace(episode(step=3, program="print(40)"), turns=turns))
+    path = _program_of(browser, run, ">40<")
+    assert walk(browser, path, r'href="#turn-(\d+)"') == [str(number) for number in range(1, 41)]
+    assert len(page(browser, path)) < 500_000
+    assert browser.get(f"{path}/turns/39/action").text == f"38 {long}"
+    assert re.findall(r"sampled in 2.5 s · policy (\S+)<", page(browser, f"{path}?turn=40")) != []
 
 
 def test_curves_are_sent_once_for_each_state_of_a_run(browser: TestClient, runs: tuple[str, str, str]) -> None:

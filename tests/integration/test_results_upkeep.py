@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from agnostics import cli
-from agnostics.store import CompletionRecord, Store, schema
+from agnostics.store import CompletionRecord, Store, schema, views
 from agnostics.store.database import reading
 from agnostics.store.prune import prune
 from agnostics.types.errors import AgnosticsError
@@ -21,16 +21,16 @@ Make = Callable[..., CompletionRecord]
 
 
 @pytest.fixture
-def filled(database: str, lua: Language, record: Make) -> Iterator[tuple[Store, list[str]]]:
-    """A database with two runs that share a task and a program, and have one of each alone."""
+def filled(database: str, lua: Language, record: Make, episode: Make) -> Iterator[tuple[Store, list[str]]]:
+    """A database with two runs that share a task and a program, and have one of each alone: an episode of two turns."""
     with Store.open(database) as store:
         runs = [
             store.start_run(kind="train", config={}, language=lua, model="m", dataset="d", seed=0) for _ in range(2)
         ]
         for run in runs:
             with store.recorder(run) as recorder:
-                for name in ("shared", run):
-                    recorder.completion(record(task=name, program=f"print({name!r})" + "x" * 500))
+                for name, make in (("shared", record), (run, episode)):
+                    recorder.completion(make(task=name, program=f"print({name!r})" + "x" * 500))
                 recorder.step(1, {"reward": 0.5})
         yield store, runs
 
@@ -122,5 +122,8 @@ def test_a_backup_made_while_a_run_writes_has_everything_committed_until_then(
         kept = text("select count(*), count(completion), min(program) from verifications where step = 1")
         with reading(store.engine) as original:
             assert connection.execute(kept).one() == original.execute(kept).one()
+            for view in (views.turns, views.tool_calls, views.version_spans):
+                rows = select(view).where(view.c.step == 1).order_by(*list(view.columns)[:7])
+                assert connection.execute(rows).all() == original.execute(rows).all()
         assert connection.exec_driver_sql("pragma foreign_key_check").all() == []
         assert connection.exec_driver_sql("pragma journal_mode").scalar_one() == "wal"

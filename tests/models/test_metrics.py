@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 from agnostics.algorithms.algorithm import ScoringContext
@@ -12,10 +13,17 @@ from agnostics.algorithms.scoring import off_policy_steps
 from agnostics.callbacks.callback import MetricsLogger
 from agnostics.profiling.spans import Span, utilisation
 from agnostics.train.learner import UpdateReport
-from agnostics.train.metrics import METRICS, describe_metric, rollout_metrics, time_metrics, update_metrics
+from agnostics.train.metrics import (
+    METRICS,
+    describe_metric,
+    episode_metrics,
+    rollout_metrics,
+    time_metrics,
+    update_metrics,
+)
 from agnostics.train.policy import UpdateStats
 from agnostics.types.reward import Accepted
-from agnostics.types.rollout import Rollout, RolloutBatch, Segment
+from agnostics.types.rollout import Rollout, RolloutBatch, Segment, ToolCallRecord, Turn
 from agnostics.types.task import Task, Test
 from agnostics.types.verification import Verdict, Verification
 
@@ -83,6 +91,34 @@ def test_the_age_of_a_token_is_how_many_updates_came_since_and_only_sampled_ones
     assert nothing == {"updates": 0, "stale_rollouts": 4, "queued_tokens": 70}
 
 
+def _episodes() -> list[Rollout]:
+    """Solved at the first turn, at the second after a failed tool call, not solved; and one whose sandbox failed."""
+    first = Turn(text="x", num_tokens=1, finish_reason="stop", verification=_rollout(0, Verdict.ACCEPTED).verified)
+    calls = tuple(ToolCallRecord(tool="shell", arguments={}, output="", ok=ok) for ok in (True, False))
+    called = replace(first, observation="Again.", tool_calls=calls)
+    return [
+        replace(_rollout(0, Verdict.ACCEPTED), turns=(first,)),
+        replace(_rollout(1, Verdict.ACCEPTED), turns=(called, first)),
+        replace(_rollout(2, Verdict.WRONG_ANSWER), turns=(first,)),
+        replace(_rollout(3, Verdict.SANDBOX_ERROR), turns=(called, called, called, first)),
+    ]
+
+
+def test_turns_and_tool_calls_are_counted_and_what_is_solved_at_once() -> None:
+    assert episode_metrics(_episodes()) == {
+        "turns_mean": 2.0,
+        "solved_first_turn": pytest.approx(1 / 3),
+        "tool_calls_mean": 2.0,
+        "failed_tool_calls": 4,
+    }
+
+
+def test_single_answers_have_no_metrics_of_turns() -> None:
+    turn = Turn(text="x", num_tokens=1, finish_reason="stop", sampling_ms=3.0)
+    assert episode_metrics([replace(_rollout(0, Verdict.ACCEPTED), turns=(turn,))]) == {}
+    assert not {"turns_mean", "failed_tool_calls"} & _metrics().keys()
+
+
 class _Names(MetricsLogger):
     """Keeps the names that a logger gets."""
 
@@ -96,12 +132,14 @@ class _Names(MetricsLogger):
 def test_every_metric_has_a_description_by_the_name_that_loggers_get() -> None:
     made = (
         _metrics()
+        | episode_metrics(_episodes())
         | time_metrics(4.0, utilisation([Span("generation", "generate", 0.0, 1.0)], (0.0, 4.0)), 15)
         | update_metrics(UpdateReport([UPDATE], 0, Counter({0: 6}), 0.0))
     )
     logger = _Names()
     logger.step_finished(1, made, ())
-    logger.evaluation_finished(0, "eval_before", {"completions": 4, "pass_at_1": 0.5}, None)
+    evaluated = {"completions": 4, "pass_at_1": 0.5, **episode_metrics(_episodes())}
+    logger.evaluation_finished(0, "eval_before", evaluated, None)
     logger.evaluation_finished(1, "eval_during", {"pass_at_1_low": 0.4, "pass_at_1_high": 0.6}, None)
     assert [name for name in logger.names if not describe_metric(name)] == []
     assert {"train/pass_rate", "eval/pass_at_1", "validation/pass_at_1_low"} <= logger.names

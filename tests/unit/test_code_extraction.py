@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from agnostics.types.code_extraction import extract_program
+from agnostics.types.code_extraction import extract_program, markdown_parts
 
 TAGS = frozenset({"lua"})
 
@@ -51,3 +51,14 @@ def test_a_carriage_return_before_a_line_feed_belongs_to_the_end_of_the_line() -
 def test_where_white_space_is_code_a_block_of_it_is_a_program() -> None:
     assert extract_program("```ws\n \t\n  \n```", {"ws"}, lambda text: not text) == " \t\n  \n"
     assert extract_program("```ws\n \t\n  \n```", {"ws"}) is None
+
+
+def test_prose_and_code_come_in_order_with_nothing_lost_but_the_fences() -> None:
+    text = "First.\n\n```Lua x\nprint(1)\n```\n~~~\n`a`\n~~~\nLast\n```"
+    assert list(markdown_parts(text)) == [
+        (None, "First.\n\n"),
+        ("lua", "print(1)\n"),
+        ("", "`a`\n"),
+        (None, "Last\n"),
+    ]
+    assert list(markdown_parts("no code")) == [(None, "no code\n")]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import FrozenInstanceError, replace
+from typing import Any
 
 import pytest
-from agnostics.types.rollout import Rollout, RolloutBatch, Segment
+from agnostics.types.rollout import Rollout, RolloutBatch, Segment, ToolCallRecord, Turn
 from agnostics.types.task import Task, Test
 from agnostics.types.verification import Verdict, Verification
 
 TASK = Task(id="t", tests=(Test(input="", output=""),))
+VERIFICATION = Verification("t", "lua", "x", Verdict.ACCEPTED, (), None, "none", 1, 0.0)
 
 
 def _rollout(*segments: Segment, sample: int = 0) -> Rollout:
@@ -52,16 +54,26 @@ def test_the_policy_version_is_that_of_the_last_sampled_token() -> None:
     assert _rollout().policy_version == 0
 
 
+def test_a_single_answer_is_one_turn_that_met_nothing_but_the_verdict() -> None:
+    turn = Turn(text="x", num_tokens=1, finish_reason="stop", sampling_ms=5.0)
+    call = ToolCallRecord(tool="shell", arguments={}, output="", ok=True)
+    told: tuple[dict[str, Any], ...] = ({"observation": ""}, {"verification": VERIFICATION}, {"reward": 0.0})
+    assert _rollout().is_single_answer
+    assert replace(_rollout(), turns=(turn,)).is_single_answer
+    assert not replace(_rollout(), turns=(turn, turn)).is_single_answer
+    for feedback in (*told, {"tool_calls": (call,)}):
+        assert not replace(_rollout(), turns=(replace(turn, **feedback),)).is_single_answer, feedback
+
+
 def test_a_segment_with_a_field_too_short_is_refused() -> None:
     with pytest.raises(ValueError, match="equally long"):
         Segment((1, 2), (1, 1), (-0.5,), (0, 0))
 
 
 def test_a_rollout_that_is_not_verified_says_so() -> None:
-    verification = Verification("t", "lua", "x", Verdict.ACCEPTED, (), None, "none", 1, 0.0)
     with pytest.raises(ValueError, match="the rollout of task 't' is not verified yet"):
         _ = _rollout().verified
-    assert replace(_rollout(), verification=verification).verified is verification
+    assert replace(_rollout(), verification=VERIFICATION).verified is VERIFICATION
 
 
 def test_a_rollout_is_not_changed_but_replaced() -> None:

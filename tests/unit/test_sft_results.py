@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 from agnostics.store import CompletionRecord, Store
+from agnostics.store.database import reading
+from agnostics.store.queries.runs import find_run
 from agnostics.store.read_only import ReadOnlyStore
+from agnostics.store.records import TurnRecord
 from agnostics.train.sft.records import PromptCompletion, read_records
 from agnostics.types.language import Language
 from agnostics.types.verification import Verdict
@@ -48,6 +51,22 @@ def test_accepted_completions_of_training_are_exported_once_with_the_prompt_of_t
         {"prompt": PROMPT, "completion": f"```lua\n{program}\n```", "system": None, "task": "starter/1"}
         for program in ("print(2)", "print(1 + 1)")
     ]
+
+
+def test_an_answer_to_an_observation_is_not_exported_as_one_to_the_prompt(
+    agn: Agn, trained: str, record: Record
+) -> None:
+    turn = TurnRecord("print(3)", 1, "stop", "Wrong.", 1, "wrong_answer", None, (), 1.0, 1.0)
+    last = replace(turn, text="print(2 + 0)", observation=None, verdict=None)
+    before = exported(agn, trained)
+    with Store.open(trained) as store, reading(store.engine) as connection:
+        run = find_run(connection, "last")
+    with Store.open(trained) as store, store.recorder(run) as recorder:
+        recorder.completion(replace(record(program="print(2 + 0)", sample=9), turns=(turn, last)))
+    assert exported(agn, trained) == before
+    with Store.open(trained) as store, store.recorder(run) as recorder:
+        recorder.completion(replace(record(program="print(2 + 0)", sample=10), turns=(last,)))
+    assert len(exported(agn, trained)) == len(before) + 1
 
 
 def test_filters_and_a_named_phase_select_what_is_exported(agn: Agn, trained: str) -> None:

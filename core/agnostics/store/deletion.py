@@ -1,10 +1,12 @@
-"""Deletion of completions with their verifications, test results and rewards."""
+"""Deletion of completions with all their rows."""
 
 from __future__ import annotations
 
 from sqlalchemy import ColumnElement, Connection, Table, delete, select, text
 
-from agnostics.store.schema import completion, reward, test_result, verification
+from agnostics.store.schema import completion, reward, test_result, tool_call, turn, verification, version_span
+
+_OF_COMPLETIONS = (test_result, reward, turn, tool_call, version_span)
 
 
 def delete_completions(connection: Connection, condition: ColumnElement[bool]) -> int:
@@ -12,8 +14,8 @@ def delete_completions(connection: Connection, condition: ColumnElement[bool]) -
     if connection.dialect.name == "postgresql":
         connection.execute(text("lock table completion in share row exclusive mode"))
     chosen = select(verification.c.completion_id).where(condition)
-    delete_rows(connection, test_result, test_result.c.completion_id.in_(chosen))
-    delete_rows(connection, reward, reward.c.completion_id.in_(chosen))
+    for table in _OF_COMPLETIONS:
+        delete_rows(connection, table, table.c.completion_id.in_(chosen))
     count = delete_rows(connection, completion, completion.c.id.in_(chosen))
     delete_rows(connection, verification, condition)
     return count

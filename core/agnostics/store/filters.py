@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Connection, Select, Table, func, select
+from sqlalchemy import ColumnElement, Connection, Select, Table, exists, func, select
 
 from agnostics.store import schema
 from agnostics.store.store import RunKind
@@ -49,8 +49,9 @@ ALL_RUNS = RunFilter()
 class VerificationFilter:
     """Matches verifications by every field that is given. `run` is a run's id, `task` a task's id in its data set.
 
-    `steps` is an inclusive range; an empty `verdicts` matches all. Verifications on generated tests match only if
-    their phase is given.
+    `steps` is an inclusive range; an empty `verdicts` matches all. `turns` is the number of turns of the episode, and
+    `failed_tools` matches those with a failed tool call. Verifications on generated tests match only if their phase is
+    given.
     """
 
     run: str | None = None
@@ -60,6 +61,8 @@ class VerificationFilter:
     steps: tuple[int, int] | None = None
     task: str | None = None
     family: str | None = None
+    turns: int | None = None
+    failed_tools: bool = False
 
     def ids(self) -> Select[tuple[int]]:
         """The query of the ids of the completions, in no order."""
@@ -81,15 +84,37 @@ class VerificationFilter:
             yield _verification.task_id.in_(select(_task.id).where(_task.key == self.task))
         if self.family is not None:
             yield _verification.task_id.in_(select(_task.id).where(_task.family == self.family))
+        if self.turns is not None:
+            yield from _has_turns(self.turns)
+        if self.failed_tools:
+            yield has_failed_tools()
 
     def view_conditions(self, view: Table) -> Iterator[ColumnElement[bool]]:
-        """The conditions on the columns of a view; `language` and `verdicts` do not apply to it."""
+        """The conditions of `run`, `phase`, `task`, `family` and `steps` on the columns of a view."""
         columns = {"run": self.run, "phase": self.phase, "task": self.task, "family": self.family}
         yield from (view.c[name] == value for name, value in columns.items() if value is not None)
         if self.phase is None and "phase" in view.c:
             yield view.c.phase != "eval_generated_tests"
         if self.steps is not None:
             yield view.c.step.between(*self.steps)
+
+
+def has_failed_tools() -> ColumnElement[bool]:
+    """The condition that the episode of a verification has a failed tool call."""
+    call = schema.tool_call.c
+    return exists().where(call.completion_id == _verification.completion_id, call.ok.is_(False))
+
+
+def _has_turns(number: int) -> Iterator[ColumnElement[bool]]:
+    """A single answer has one turn, and no row of it."""
+    if number > 1:
+        yield _has_turn(number)
+    yield ~_has_turn(number + 1)
+
+
+def _has_turn(number: int) -> ColumnElement[bool]:
+    turn = schema.turn.c
+    return exists().where(turn.completion_id == _verification.completion_id, turn.number == number)
 
 
 def completion_ids(connection: Connection, where: VerificationFilter, newest: int | None = None) -> Iterator[list[int]]:

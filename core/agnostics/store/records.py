@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from agnostics.types.language import Language
-from agnostics.types.rollout import Phase
+from agnostics.types.rollout import Phase, ToolCallRecord
 from agnostics.types.task import Task
 from agnostics.types.verification import CompileResult, Difference, TestResult, Verification
 
@@ -21,10 +21,34 @@ Row = dict[str, Any]
 _COMPILED = ("ok", "wall_ms", "cpu_ms", "peak_mb", "exit_code", "signal", "message", "truncated")
 
 
+class TurnRecord(Struct, frozen=True, array_like=True, gc=False):
+    """A turn of an episode: `agnostics.types.rollout.Turn` with the verdict alone of its verification."""
+
+    text: str
+    tokens: int
+    finish_reason: str
+    observation: str | None
+    observation_tokens: int
+    verdict: str | None
+    reward: float | None
+    tool_calls: tuple[ToolCallRecord, ...]
+    sampling_ms: float
+    environment_ms: float
+
+
+class VersionSpan(Struct, frozen=True, array_like=True, gc=False):
+    """Consecutive sampled tokens of one policy version; the index of the first one counts from 0."""
+
+    first_token: int
+    tokens: int
+    policy_version: int
+
+
 class CompletionRecord(Struct, frozen=True, array_like=True, gc=False):
     """One completion with its verification. `tokens` is a count.
 
-    `reward` is None if the completion was left out of the loss, or is not rewarded at all (evaluation).
+    `reward` is None if the completion was left out of the loss, or is not rewarded at all (evaluation). A single answer
+    has no `turns`, and a completion that one policy version sampled no `version_spans`.
     """
 
     step: int
@@ -38,6 +62,8 @@ class CompletionRecord(Struct, frozen=True, array_like=True, gc=False):
     verification: Verification
     reward: float | None = None
     advantage: float | None = None
+    turns: tuple[TurnRecord, ...] = ()
+    version_spans: tuple[VersionSpan, ...] = ()
 
 
 def sanitize(value: Any) -> Any:

@@ -14,6 +14,7 @@ from sqlalchemy import URL, Connection, Table, select
 from agnostics.store import views
 from agnostics.store.database import connect_read_only, parse_url, reading
 from agnostics.store.dataframes import Rows
+from agnostics.store.episodes import episode_rows, tool_call_rows, turn_rows, version_span_rows
 from agnostics.store.filters import RunFilter, VerificationFilter
 from agnostics.store.queries.accepted import AcceptedProgram, accepted_programs
 from agnostics.store.queries.runs import RunSummary, find_run, list_runs, run_summary
@@ -21,7 +22,17 @@ from agnostics.store.store import RunKind
 from agnostics.store.user_sql import run_sql
 from agnostics.store.verifications import test_rows, verification_rows
 from agnostics.store.version import checked
-from agnostics.store.views import FirstSolvedRow, GroupRow, PassRateRow, TestRow, VerificationRow
+from agnostics.store.views import (
+    EpisodeRow,
+    FirstSolvedRow,
+    GroupRow,
+    PassRateRow,
+    TestRow,
+    ToolCallRow,
+    TurnRow,
+    VerificationRow,
+    VersionSpanRow,
+)
 
 Row = TypeVar("Row")
 Steps = tuple[int, int]
@@ -93,8 +104,7 @@ class Results:
 
         `verdict` is one or several; `family` is a family of tasks.
         """
-        verdicts = (verdict,) if isinstance(verdict, str) else tuple(verdict)
-        where = VerificationFilter(self._id(run), phase, language, verdicts, steps, task, family)
+        where = self._filter(run, phase, verdict, steps, task, language=language, family=family)
         return self._rows(partial(verification_rows, where=where, newest=newest))
 
     def test_results(
@@ -107,9 +117,62 @@ class Results:
         task: str | None = None,
     ) -> Rows[TestRow]:
         """The result of every test of the programs with one of these verdicts."""
-        verdicts = (verdict,) if isinstance(verdict, str) else tuple(verdict)
-        where = VerificationFilter(self._id(run), phase, verdicts=verdicts, steps=steps, task=task)
-        return self._rows(partial(test_rows, where=where))
+        return self._rows(partial(test_rows, where=self._filter(run, phase, verdict, steps, task)))
+
+    def episodes(
+        self,
+        run: str | None = None,
+        *,
+        phase: str | None = None,
+        verdict: str | Collection[str] = (),
+        steps: Steps | None = None,
+        task: str | None = None,
+        turns: int | None = None,
+        failed_tools: bool = False,
+        newest: int | None = None,
+    ) -> Rows[EpisodeRow]:
+        """Completions as episodes, in the order of insertion; or the `newest`, the newest first.
+
+        `turns` is the number of turns, and `failed_tools` selects episodes with a failed tool call.
+        """
+        where = self._filter(run, phase, verdict, steps, task, turns=turns, failed_tools=failed_tools)
+        return self._rows(partial(episode_rows, where=where, newest=newest))
+
+    def turns(
+        self,
+        run: str | None = None,
+        *,
+        phase: str | None = None,
+        verdict: str | Collection[str] = (),
+        steps: Steps | None = None,
+        task: str | None = None,
+    ) -> Rows[TurnRow]:
+        """The turns of the episodes with one of these verdicts."""
+        return self._rows(partial(turn_rows, where=self._filter(run, phase, verdict, steps, task)))
+
+    def tool_calls(
+        self,
+        run: str | None = None,
+        *,
+        phase: str | None = None,
+        verdict: str | Collection[str] = (),
+        steps: Steps | None = None,
+        task: str | None = None,
+    ) -> Rows[ToolCallRow]:
+        """The tool calls of the episodes with one of these verdicts."""
+        return self._rows(partial(tool_call_rows, where=self._filter(run, phase, verdict, steps, task)))
+
+    def version_spans(
+        self,
+        run: str | None = None,
+        *,
+        phase: str | None = None,
+        verdict: str | Collection[str] = (),
+        steps: Steps | None = None,
+        task: str | None = None,
+    ) -> Rows[VersionSpanRow]:
+        """The policy versions of the sampled tokens of the completions with one of these verdicts."""
+        return self._rows(partial(version_span_rows, where=self._filter(run, phase, verdict, steps, task)))
 
     def pass_rates(
         self, run: str | None = None, *, phase: str | None = None, steps: Steps | None = None
@@ -144,6 +207,18 @@ class Results:
 
     def _id(self, run: str | None) -> str | None:
         return None if run is None else self.run(run).run
+
+    def _filter(
+        self,
+        run: str | None,
+        phase: str | None,
+        verdict: str | Collection[str],
+        steps: Steps | None,
+        task: str | None,
+        **others: Any,
+    ) -> VerificationFilter:
+        verdicts = (verdict,) if isinstance(verdict, str) else tuple(verdict)
+        return VerificationFilter(self._id(run), phase, verdicts=verdicts, steps=steps, task=task, **others)
 
     def _view(self, view: Table, row_type: Callable[..., Row], where: VerificationFilter) -> Rows[Row]:
         query = select(view).where(*where.view_conditions(view)).execution_options(yield_per=1000)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
+from itertools import groupby
 from typing import Any
 
 from agnostics.callbacks.callback import RunCallback, RunInfo, RunStatus
 from agnostics.profiling.spans import Span
-from agnostics.store.records import CompletionRecord
+from agnostics.store.records import CompletionRecord, TurnRecord, VersionSpan
 from agnostics.store.store import Store
 from agnostics.types.errors import AgnosticsError
-from agnostics.types.rollout import Phase, Rollout
+from agnostics.types.rollout import Phase, Rollout, Turn
 from agnostics.util.statistics import PassRate
 
 
@@ -72,6 +73,7 @@ class RunRecorder(RunCallback):
 
 def record_of(step: int, phase: Phase, rollout: Rollout) -> CompletionRecord:
     """The record of a verified rollout, as the database keeps it."""
+    versions = rollout.sampled_versions
     return CompletionRecord(
         step=step,
         phase=phase,
@@ -80,8 +82,37 @@ def record_of(step: int, phase: Phase, rollout: Rollout) -> CompletionRecord:
         text=rollout.text,
         tokens=rollout.num_tokens,
         finish_reason=rollout.finish_reason,
-        policy_version=rollout.policy_version,
+        policy_version=versions[-1] if versions else 0,
         verification=rollout.verified,
         reward=rollout.reward,
         advantage=rollout.advantage,
+        turns=() if rollout.is_single_answer else tuple(map(_turn_record, rollout.turns)),
+        version_spans=() if _all_equal(versions) else tuple(_version_spans(versions)),
     )
+
+
+def _turn_record(turn: Turn) -> TurnRecord:
+    return TurnRecord(
+        text=turn.text,
+        tokens=turn.num_tokens,
+        finish_reason=turn.finish_reason,
+        observation=turn.observation,
+        observation_tokens=turn.observation_tokens,
+        verdict=turn.verification.verdict.value if turn.verification else None,
+        reward=turn.reward,
+        tool_calls=turn.tool_calls,
+        sampling_ms=turn.sampling_ms,
+        environment_ms=turn.environment_ms,
+    )
+
+
+def _all_equal(versions: Sequence[int]) -> bool:
+    return not versions or versions.count(versions[0]) == len(versions)
+
+
+def _version_spans(versions: Sequence[int]) -> Iterator[VersionSpan]:
+    first = 0
+    for version, tokens in groupby(versions):
+        count = sum(1 for _ in tokens)
+        yield VersionSpan(first, count, version)
+        first += count

@@ -180,6 +180,55 @@ reward = Table(
 )
 """The reward of a completion, null if it was left out of the loss, and its advantage within its group."""
 
+turn = Table(
+    "turn",
+    metadata,
+    *_completion_id("completion.id"),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("tokens", Integer, nullable=False),
+    Column("finish_reason", Text, nullable=False),
+    Column("observation_tokens", Integer, nullable=False),
+    Column("verdict", VerdictCode),
+    Column("reward", Double),
+    Column("sampling_us", BigInteger, nullable=False),
+    Column("environment_us", BigInteger, nullable=False),
+    Column("text", CompressedText),
+    Column("observation", CompressedText),
+)
+"""The turns of episodes, numbered from 1; none for a single answer (`Rollout.is_single_answer`).
+
+`text` is null in the last turn, whose text is the completion's. `verdict` and `reward` are those of the turn, null if
+it has none; `observation` is null after the last action.
+"""
+
+tool_call = Table(
+    "tool_call",
+    metadata,
+    *_completion_id("completion.id"),
+    Column("turn", Integer, primary_key=True, autoincrement=False),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("tool", Text, nullable=False),
+    Column("ok", Boolean, nullable=False),
+    Column("wall_us", BigInteger, nullable=False),
+    Column("arguments", JSON, nullable=False),
+    Column("output", CompressedText, nullable=False),
+)
+"""The tool calls of turns, numbered from 1 in each; `ok` is false for one that failed or could not be read."""
+
+version_span = Table(
+    "version_span",
+    metadata,
+    *_completion_id("completion.id"),
+    Column("first_token", Integer, primary_key=True, autoincrement=False),
+    Column("tokens", Integer, nullable=False),
+    Column("policy_version", Integer, nullable=False),
+    sqlite_with_rowid=False,
+)
+"""Consecutive sampled tokens of one policy version; none for a completion that one version sampled.
+
+`first_token` is the index of the first one among the sampled tokens of the completion, from 0.
+"""
+
 step_metric = Table(
     "step_metric",
     metadata,

@@ -19,7 +19,7 @@ _TYPES: dict[str, Any] = {
     "bool": Boolean,
     "dict[str, Any]": JSON(none_as_null=True),
 }
-_COMPRESSED = {"compile_message", "stdout", "stderr"}
+_COMPRESSED = {"compile_message", "stdout", "stderr", "text", "observation", "output"}
 _metadata = MetaData()
 
 
@@ -119,6 +119,83 @@ class FirstSolvedRow:
     completion_id: int
 
 
+@dataclass(frozen=True, slots=True)
+class EpisodeRow:
+    """One completion as an episode; a single answer is one of a turn. `solved_at_turn` is None if it is not solved."""
+
+    run: str
+    language: str
+    phase: str
+    step: int
+    task: str
+    family: str | None
+    sample: int
+    verdict: str
+    reward: float | None
+    turns: int
+    sampled_tokens: int
+    observation_tokens: int
+    tool_calls: int
+    failed_tool_calls: int
+    solved_at_turn: int | None
+    completion_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRow:
+    """An action and what the environment answered; verdict and reward are the turn's own.
+
+    The times of a single answer are None: they are not stored.
+    """
+
+    run: str
+    phase: str
+    step: int
+    task: str
+    completion_id: int
+    number: int
+    text: str
+    tokens: int
+    finish_reason: str
+    observation: str | None
+    observation_tokens: int
+    verdict: str | None
+    reward: float | None
+    sampling_ms: float | None
+    environment_ms: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallRow:
+    """A tool call of a turn; `ok` is false for one that failed or could not be read."""
+
+    run: str
+    phase: str
+    step: int
+    task: str
+    completion_id: int
+    turn: int
+    number: int
+    tool: str
+    arguments: dict[str, Any]
+    output: str
+    ok: bool
+    wall_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class VersionSpanRow:
+    """Consecutive sampled tokens of one policy version; the index of the first one counts from 0."""
+
+    run: str
+    phase: str
+    step: int
+    completion_id: int
+    first_token: int
+    tokens: int
+    policy_version: int
+
+
 def _table(name: str, row: type[Any]) -> Table:
     return Table(name, _metadata, *(_column(field.name, str(field.type)) for field in fields(row)))
 
@@ -133,3 +210,9 @@ test_results = _table("test_results", TestRow)
 pass_rates = _table("pass_rates", PassRateRow)
 groups = _table("groups", GroupRow)
 first_solved = _table("first_solved", FirstSolvedRow)
+episodes = _table("episodes", EpisodeRow)
+turns = _table("turns", TurnRow)
+tool_calls = _table("tool_calls", ToolCallRow)
+version_spans = _table("version_spans", VersionSpanRow)
+NAMES = tuple(_metadata.tables)
+"""The names of all views."""

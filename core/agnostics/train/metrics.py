@@ -30,6 +30,10 @@ METRICS = {
     "tokens": "tokens sampled",
     "tokens_mean": "mean length of a completion, in tokens",
     "tokens_max": "length of the longest completion, in tokens",
+    "turns_mean": "mean number of turns of an episode; absent for single answers, as the next three",
+    "solved_first_turn": "share of episodes of one turn that are accepted; failed sandboxes are left out",
+    "tool_calls_mean": "mean number of tool calls of an episode",
+    "failed_tool_calls": "tool calls that failed or could not be read",
     "truncated": "completions truncated at the maximum length",
     "truncated_fraction": "share of completions truncated at the maximum length",
     "entropy": "entropy of the policy, in nats, estimated from the sampled tokens",
@@ -63,6 +67,10 @@ METRICS = {
     "PHASE_pass_at_1": "held-out pass@1: mean over tasks of the share of accepted programs",
     "PHASE_pass_at_1_low": "held-out pass@1: lower end of its 95 % interval, by resampling families",
     "PHASE_pass_at_1_high": "held-out pass@1: upper end of its 95 % interval, by resampling families",
+    "PHASE_turns_mean": "held-out: mean number of turns of an episode; absent for single answers, as the next three",
+    "PHASE_solved_first_turn": "held-out: share of episodes of one turn that are accepted",
+    "PHASE_tool_calls_mean": "held-out: mean number of tool calls of an episode",
+    "PHASE_failed_tool_calls": "held-out: tool calls that failed or could not be read",
 }
 """Descriptions of all metrics by name; VERDICT stands for any verdict and PHASE for any evaluation."""
 
@@ -95,12 +103,28 @@ def rollout_metrics(batch: RolloutBatch) -> dict[str, float]:
         "tokens": sum(lengths),
         "tokens_mean": fmean(lengths),
         "tokens_max": max(lengths),
+        **episode_metrics(rollouts),
         "truncated": truncated,
         "truncated_fraction": truncated / len(rollouts),
         "entropy": -fmean(logprobs),
         "generation_s": batch.generation_s,
         "verification_wait_s": batch.verification_wait_s,
         **_verification_latency(rollouts),
+    }
+
+
+def episode_metrics(rollouts: Sequence[Rollout]) -> dict[str, float]:
+    """Metrics of turns and tool calls; none if all rollouts are single answers."""
+    if all(rollout.is_single_answer for rollout in rollouts):
+        return {}
+    calls = [call for rollout in rollouts for turn in rollout.turns for call in turn.tool_calls]
+    verified = [rollout for rollout in rollouts if rollout.verified.verdict is not Verdict.SANDBOX_ERROR]
+    solved = sum(rollout.verified.accepted and len(rollout.turns) == 1 for rollout in verified)
+    return {
+        "turns_mean": fmean(len(rollout.turns) for rollout in rollouts),
+        "solved_first_turn": solved / len(verified) if verified else 0.0,
+        "tool_calls_mean": len(calls) / len(rollouts),
+        "failed_tool_calls": sum(not call.ok for call in calls),
     }
 
 

@@ -23,7 +23,7 @@ from agnostics.train.config import RunConfig
 from agnostics.train.cpu_threads import shared_cpu_threads
 from agnostics.train.learner import Learner, check_logprob_mismatch, needs_probe
 from agnostics.train.lr_schedule import learning_rate_at
-from agnostics.train.metrics import rollout_metrics, time_metrics, update_metrics
+from agnostics.train.metrics import episode_metrics, rollout_metrics, time_metrics, update_metrics
 from agnostics.train.state import TrainerState
 from agnostics.types.rollout import Phase, RolloutBatch
 from agnostics.util.heap import trim_heap
@@ -214,7 +214,7 @@ class Trainer:
 
 
 def _eval_metrics(batch: RolloutBatch, rate: PassRate | None) -> dict[str, float]:
-    metrics: dict[str, float] = {"completions": len(batch.rollouts)}
+    metrics: dict[str, float] = {"completions": len(batch.rollouts), **episode_metrics(batch.rollouts)}
     if rate:
         low, high = rate.interval
         metrics |= {"pass_at_1": rate.pass_at_1, "pass_at_1_low": low, "pass_at_1_high": high}

@@ -9,25 +9,31 @@ _FENCE = re.compile(r"^ {0,3}(?P<fence>`{3,}+|~{3,}+)[ \t]*+(?P<info>[^\r\n]*+)$
 """Possessive, because a line that is no fence would otherwise take time quadratic in its length."""
 
 
-def code_blocks(completion: str) -> Iterator[tuple[str, str]]:
-    """The fenced code blocks of a Markdown text, as (language tag in lower case, text), in order.
+def markdown_parts(text: str) -> Iterator[tuple[str | None, str]]:
+    """The fenced code blocks of a Markdown text, as (language tag in lower case, text), and the prose, as (None, text).
 
-    Follows CommonMark 0.31 section 4.5: a block ends with a fence at least as long as the one that opened it, or with
-    the text. Only a line feed ends a line, unlike in `str.splitlines`.
+    They come in order. Follows CommonMark 0.31 section 4.5: a block ends with a fence at least as long as the one that
+    opened it, or with the text. Only a line feed ends a line, unlike in `str.splitlines`.
     """
-    fence, tag, lines = "", "", list[str]()
-    for line in completion.replace("\r\n", "\n").removesuffix("\n").split("\n"):
+    fence, tag, lines = "", None, list[str]()
+    for line in text.replace("\r\n", "\n").removesuffix("\n").split("\n"):
         match = _FENCE.match(line)
-        if not fence:
-            if match and not (match["fence"][0] == "`" and "`" in match["info"]):
-                fence, tag, lines = match["fence"], _tag(match["info"]), []
-        elif match and match["fence"].startswith(fence) and not match["info"].strip():
+        if not fence and match and not (match["fence"][0] == "`" and "`" in match["info"]):
+            if lines:
+                yield None, _join(lines)
+            fence, tag, lines = match["fence"], _tag(match["info"]), []
+        elif fence and match and match["fence"].startswith(fence) and not match["info"].strip():
             yield tag, _join(lines)
-            fence = ""
+            fence, tag, lines = "", None, []
         else:
             lines.append(line)
-    if fence and lines:
+    if lines:
         yield tag, _join(lines)
+
+
+def code_blocks(completion: str) -> Iterator[tuple[str, str]]:
+    """The fenced code blocks of a Markdown text, in order, as `markdown_parts` has them."""
+    return ((tag, block) for tag, block in markdown_parts(completion) if tag is not None)
 
 
 def is_blank(text: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import compress
+from itertools import chain, compress
 from pickle import PickleBuffer
 from typing import Any, Literal, Self, get_args
 
@@ -101,6 +101,12 @@ class Turn:
     sampling_ms: float = 0.0
     environment_ms: float = 0.0
 
+    @property
+    def has_feedback(self) -> bool:
+        """Whether the environment did anything with the action: answered, verified, rewarded it or called tools."""
+        feedback = (self.observation, self.verification, self.reward)
+        return bool(self.tool_calls) or any(given is not None for given in feedback)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rollout:
@@ -145,6 +151,11 @@ class Rollout:
     """The weight of each sampled token in the loss of its update."""
 
     @property
+    def is_single_answer(self) -> bool:
+        """Whether its turns add nothing to the rollout: one at most, that met nothing but the verdict."""
+        return len(self.turns) < 2 and not any(turn.has_feedback for turn in self.turns)
+
+    @property
     def token_ids(self) -> tuple[int, ...]:
         """The tokens after the prompt: (N,)."""
         return tuple(token for segment in self.segments for token in segment.token_ids)
@@ -162,7 +173,7 @@ class Rollout:
     @property
     def sampled_versions(self) -> tuple[int, ...]:
         """The versions of the policy that sampled the S tokens: (S,)."""
-        return tuple(v for segment in self.segments for v in compress(segment.policy_versions, segment.mask))
+        return tuple(chain.from_iterable(compress(each.policy_versions, each.mask) for each in self.segments))
 
     @property
     def token_advantages(self) -> tuple[float, ...]:

@@ -16,7 +16,7 @@ from starlette.templating import Jinja2Templates
 
 from agnostics.store.read_only import ReadOnlyStore
 from agnostics.types.errors import AgnosticsError
-from agnostics.web import escaping, formatting, programs, runs, search, steps, tasks
+from agnostics.web import conversation, escaping, formatting, programs, runs, search, steps, tasks
 from agnostics.web.auth import LoopbackOnly, SecurityHeaders, TokenAuth
 
 HERE = Path(__file__).parent
@@ -27,6 +27,7 @@ ROUTES = {
     "/runs/{run}/curves": runs.curves,
     "/runs/{run}/progress": runs.progress,
     "/runs/{run}/tasks": tasks.of_run,
+    "/runs/{run}/programs": programs.of_run,
     "/runs/{run}/steps": steps.of_run,
     "/runs/{run}/steps/{step}": steps.step,
     "/tasks/{task}": tasks.task,
@@ -35,6 +36,8 @@ ROUTES = {
     "/programs/{program}": programs.program,
     "/programs/{program}/{text}": programs.full_text,
     "/programs/{program}/tests/{test}/{text}": programs.full_test_text,
+    "/programs/{program}/turns/{turn}/{text}": conversation.full_text,
+    "/programs/{program}/turns/{turn}/calls/{call}/{text}": conversation.full_call_text,
 }
 
 

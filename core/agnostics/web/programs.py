@@ -1,4 +1,4 @@
-"""The page of one program: its tests, with the first difference of a wrong output marked."""
+"""The pages of a run's programs, and of one program with its conversation and its tests."""
 
 from __future__ import annotations
 
@@ -10,13 +10,20 @@ from sqlalchemy import Connection
 from starlette.requests import Request
 from starlette.responses import Response
 
+from agnostics.store.filters import VerificationFilter
 from agnostics.store.views import TestRow
+from agnostics.types.rollout import PHASES
+from agnostics.web.conversation import conversation
 from agnostics.web.difference import difference_spans
 from agnostics.web.escaping import Excerpt, excerpt
-from agnostics.web.page import download, not_found, number, paginate, path_number, reading, render
+from agnostics.web.page import choice, download, not_found, number, paginate, path_number, reading, render
 from agnostics.web.queries import programs as queries
-from agnostics.web.tasks import test_of
+from agnostics.web.queries.episodes import episodes_page
+from agnostics.web.queries.runs import VERDICTS
+from agnostics.web.runs import run_or_404
+from agnostics.web.tasks import TOOLS, test_of
 
+SIZE = 50
 TESTS = 20
 MOST_OUTPUT = 6_000
 
@@ -34,13 +41,30 @@ class TestView:
     errors: Excerpt
 
 
+def of_run(request: Request) -> Response:
+    """The programs of a run as episodes, newest first."""
+    phase, verdict = choice(request, "phase", PHASES), choice(request, "verdict", VERDICTS)
+    tools = choice(request, "tools", TOOLS)
+    before = number(request.query_params.get("before"), "before")
+    with reading(request) as connection:
+        line = run_or_404(connection, request)
+        verdicts = (verdict,) if verdict else ()
+        where = VerificationFilter(line.run, phase or None, verdicts=verdicts, failed_tools=tools == "failed")
+        found = episodes_page(connection, where, SIZE + 1, before)
+    rows = paginate(request, found, SIZE, "before", lambda one: one.completion_id)
+    filters = {"phase": phase, "verdict": verdict, "tools": tools}
+    choices = {"phase": PHASES, "verdict": VERDICTS, "tools": TOOLS}
+    return render(request, "programs.html", line=line, page=rows, filters=filters, choices=choices)
+
+
 def program(request: Request) -> Response:
-    """One program with its tests."""
+    """One program with its tests, or the conversation that led to it."""
     first = number(request.query_params.get("test"), "test") or 1
     with reading(request) as connection:
         one = _completion_or_404(connection, request)
         results = queries.results_page(connection, one.completion_id, TESTS + 1, first)
         group = queries.group_of(connection, one)
+        talk = conversation(request, connection, one.completion_id)
         copies = 0 if one.program_id is None else queries.count_copies(connection, one.program_id)
     tests = [_test(one.definition, result) for result in results]
     rows = paginate(request, tests, TESTS, "test", lambda test: test.result.number + 1)
@@ -50,6 +74,7 @@ def program(request: Request) -> Response:
         "program.html",
         one=one,
         page=rows,
+        talk=talk,
         group=group,
         previous=max((id_ for id_ in ids if id_ < one.completion_id), default=None),
         next=min((id_ for id_ in ids if id_ > one.completion_id), default=None),

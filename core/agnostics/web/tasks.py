@@ -19,6 +19,7 @@ from agnostics.web.runs import run_or_404
 SIZE = 50
 COMPLETIONS = 12
 TESTS = 20
+TOOLS = ("failed",)
 ORDERS = {"hardest": "hardest first", "easiest": "easiest first", "most": "most attempts first"}
 
 
@@ -42,14 +43,15 @@ def of_run(request: Request) -> Response:
 def task(request: Request) -> Response:
     """One task with the programs written for it, by all runs or by one."""
     filters = {"run": text(request, "run"), "phase": choice(request, "phase", PHASES)}
-    filters["verdict"] = choice(request, "verdict", VERDICTS)
+    filters |= {"verdict": choice(request, "verdict", VERDICTS), "tools": choice(request, "tools", TOOLS)}
     before = number(request.query_params.get("before"), "before")
     with reading(request) as connection:
         one = _task_or_404(connection, request)
         found = queries.completions_page(connection, one.task_id, COMPLETIONS + 1, **filters, before=before)
         task_runs = queries.task_runs(connection, one.task_id)
     rows = paginate(request, found, COMPLETIONS, "before", lambda completion: completion.completion_id)
-    choices = {"run": list(dict.fromkeys(t.run for t in task_runs)), "phase": PHASES, "verdict": VERDICTS}
+    of_task = list(dict.fromkeys(t.run for t in task_runs))
+    choices = {"run": of_task, "phase": PHASES, "verdict": VERDICTS, "tools": TOOLS}
     tests: Sequence[Mapping[str, str]] = one.definition.get("tests", [])
     return render(
         request,

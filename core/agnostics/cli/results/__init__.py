@@ -15,6 +15,7 @@ import click
 from agnostics.cli.output import console, json_option, print_json, print_table
 from agnostics.cli.results.backup import backup
 from agnostics.cli.results.diff import diff
+from agnostics.cli.results.episodes import episodes
 from agnostics.cli.results.export import export
 from agnostics.cli.results.failures import failures
 from agnostics.cli.results.filters import run_options
@@ -151,7 +152,7 @@ def _ended_after(seconds: float, error: UsageError) -> Iterator[None]:
         timer.cancel()
 
 
-READING = (serve, diff, programs, program, export, suspicious, solved, failures, themes, find_themes)
+READING = (serve, diff, programs, program, episodes, export, suspicious, solved, failures, themes, find_themes)
 for subcommand in (*READING, prune, backup):
     command.add_command(subcommand)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -32,12 +32,19 @@ class AcceptedCompletion:
 
 
 def accepted_completions(connection: Connection, where: VerificationFilter) -> Iterator[AcceptedCompletion]:
-    """The completions that match `where` and ended by themselves, in order: in each run each task's programs once."""
+    """The completions that match `where` and ended by themselves, in order: in each run each task's programs once.
+
+    Of episodes, those of one turn: a later one answers the environment, not the prompt.
+    """
     first = func.min(_verification.completion_id).label("first")
     query = (
         select(_verification.run_id, _verification.task_id, first)
         .join(schema.completion, _completion.id == _verification.completion_id)
-        .where(*where.conditions(), _verification.verdict == "accepted", _verification.program_id.is_not(None))
+        .where(
+            *replace(where, turns=1).conditions(),
+            _verification.verdict == "accepted",
+            _verification.program_id.is_not(None),
+        )
         .where(_completion.finish_reason == "stop")
         .group_by(_verification.run_id, _verification.task_id, _verification.program_id)
         .order_by(first)

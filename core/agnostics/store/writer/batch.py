@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +14,7 @@ from sqlalchemy.exc import DBAPIError
 
 from agnostics.store import schema
 from agnostics.store.database import DatabaseUnavailable, writing
+from agnostics.store.episode_rows import tool_call_rows, turn_rows, version_span_rows
 from agnostics.store.records import (
     CompletionRecord,
     Row,
@@ -102,6 +103,14 @@ class Batch:
     ids: list[int] | None = None
 
 
+_EPISODE_ROWS: Mapping[Table, Callable[[int, CompletionRecord], Iterable[Row]]] = {
+    schema.turn: turn_rows,
+    schema.tool_call: tool_call_rows,
+    schema.version_span: version_span_rows,
+}
+"""The tables that a single answer has no rows in."""
+
+
 class BatchWriter:
     """Inserts the completions and metrics of one run; caches the ids of its tasks."""
 
@@ -139,6 +148,8 @@ class BatchWriter:
         tests = [row for id_, record, _, _ in entries for row in test_rows(id_, record.verification)]
         insert_rows(connection, schema.test_result, tests)
         insert_rows(connection, schema.reward, [reward_row(id_, record) for id_, record, _, _ in entries])
+        for table, rows_of in _EPISODE_ROWS.items():
+            insert_rows(connection, table, [row for id_, record, _, _ in entries for row in rows_of(id_, record)])
 
     def _task_ids(self, connection: Connection, tasks: Sequence[Task]) -> list[int]:
         """The ids of `tasks`; the same object is looked up once."""

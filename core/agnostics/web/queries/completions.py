@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, select
+from sqlalchemy import ColumnElement, Connection, func, select
 
 from agnostics.store import schema
 
 _verification, _completion, _reward = schema.verification.c, schema.completion.c, schema.reward.c
+_turn, _call = schema.turn.c, schema.tool_call.c
+_last_turn = select(func.max(_turn.number)).where(_turn.completion_id == _verification.completion_id)
+_turns = func.coalesce(_last_turn.scalar_subquery(), 1)
+_failed_tools = (
+    select(func.count())
+    .where(_call.completion_id == _verification.completion_id, _call.ok.is_(False))
+    .scalar_subquery()
+)
 
 
 @dataclass(frozen=True, slots=True)
 class CompletionSummary:
-    """A completion with its verification; `program` is None if it has none."""
+    """A completion with its verification; `program` is None if it has none. A single answer has one turn."""
 
     completion_id: int
     run: str
@@ -25,6 +34,8 @@ class CompletionSummary:
     tests_total: int
     reward: float | None
     tokens: int
+    turns: int
+    failed_tools: int
     program: str | None
 
 
@@ -32,12 +43,14 @@ def completion_summaries(
     connection: Connection, *conditions: ColumnElement[bool], size: int
 ) -> list[CompletionSummary]:
     """The newest `size` completions that meet `conditions`."""
-    columns = (
+    columns: tuple[ColumnElement[Any], ...] = (
         _verification.verdict,
         _verification.tests_passed,
         _verification.tests_total,
         _reward.value,
         _completion.tokens,
+        _turns,
+        _failed_tools,
         schema.program.c.text,
     )
     query = (

@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, Connection, Double, Integer, and_, cast, e
 from sqlalchemy.sql.selectable import Subquery
 
 from agnostics.store import schema
+from agnostics.store.filters import has_failed_tools
 from agnostics.types.rollout import PHASES
 from agnostics.web.queries.completions import CompletionSummary, completion_summaries
 
@@ -131,11 +132,17 @@ def completions_page(
     run: str = "",
     phase: str = "",
     verdict: str = "",
+    tools: str = "",
     before: int | None = None,
 ) -> list[CompletionSummary]:
-    """The newest `size` completions of a task with ids below `before`; an empty text filters nothing."""
+    """The newest `size` completions of a task with ids below `before`; an empty text filters nothing.
+
+    With `tools`, those with a failed tool call.
+    """
     filters = {_verification.run_id: run, _verification.phase: phase, _verification.verdict: verdict}
     conditions = [column == value for column, value in filters.items() if value]
+    if tools:
+        conditions.append(has_failed_tools())
     if before is not None:
         conditions.append(_verification.completion_id < before)
     return completion_summaries(connection, _verification.task_id == task_id, *conditions, size=size)
