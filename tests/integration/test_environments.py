@@ -297,3 +297,19 @@ def test_a_mathematical_policy_may_run_python_before_it_answers(play: Play) -> N
     (rollout,) = play(MathWithPython(), _said(_call("python", "print(1 / 2)"), "So \\boxed{0.5}."), HALF)
     assert rollout.verified.accepted
     assert "0.5" in (rollout.turns[0].observation or "")
+
+
+class Lost(Workshop):
+    """Loses its session before the second command."""
+
+    async def step(self, state: Any, action: Action) -> Transition:
+        transition = await super().step(state, action)
+        state[1].close()
+        return transition
+
+
+def test_an_episode_whose_sandbox_fails_is_left_out_of_the_loss(play: Play) -> None:
+    (rollout,) = play(Lost(), lambda _: "ls")
+    assert (rollout.verified.verdict, len(rollout.turns)) == ("sandbox_error", 1)
+    assert "closed" in (rollout.verified.error or "")
+    assert Accepted().rewards([rollout]) == [None]

@@ -113,7 +113,8 @@ class Environment(ABC, Generic[State]):
     """What a policy's actions meet, registered through `agn_environments` and chosen by its name.
 
     One object serves all episodes; what belongs to one of them is its state. The methods are coroutines on one thread:
-    what takes long is awaited. An exception ends the run. An episode can be resumed from its actions: given the same
+    what takes long is awaited. An exception ends the run, but for a SessionError, whose episode has the verdict
+    `sandbox_error` and no reward. An episode can be resumed from its actions: given the same
     ones, an environment should answer the same.
     """
 

@@ -23,6 +23,7 @@ from agnostics.rollout.rollout_verifier import RolloutVerifier, verification_tim
 from agnostics.rollout.running_episode import EpisodeThreads, RunningEpisode
 from agnostics.rollout.sources import ActionRequest, CompletionSource, SampleRequest
 from agnostics.rollout.transcript import Transcript
+from agnostics.sandbox.session import SessionError
 from agnostics.types.errors import AgnosticsError
 from agnostics.types.rollout import Action, Rollout
 from agnostics.types.verification import Verification
@@ -50,13 +51,12 @@ class EpisodeLoop:
         limits: EpisodeLimits | None = None,
         renderer: ConversationRenderer | None = None,
         sandboxes: EpisodeSandboxes | None = None,
-        journal: EpisodeJournal | None = None,
     ) -> None:
         self.source, self.verifier = source, verifier
         self._environment, self._renderer = environment, renderer
         self._limits = limits or environment.limits
-        self.journal = journal
-        """Keeps the turns of training episodes; may be set before the first of them."""
+        self.journal: EpisodeJournal | None = None
+        """Keeps the turns of training episodes; set before the first of them."""
         self._sandboxes = sandboxes or EpisodeSandboxes(verifier.verifier.mode)
         self._threads = EpisodeThreads(
             tools=ThreadPoolExecutor(_THREADS, thread_name_prefix="agnostics-tools"),
@@ -159,10 +159,12 @@ class EpisodeLoop:
             state = await player.play(episode)
             on_sampled()
             verification = await self._environment.verdict(state)
-            self._steps += 1
-            return player.transcript.rollout(verification)
+        except SessionError as error:
+            verification = episode.without_verdict(str(error))
         finally:
             await episode.close()
+        self._steps += 1
+        return player.transcript.rollout(verification)
 
     async def _act(self, transcript: Transcript, request: SampleRequest, params: SamplingParams) -> Action:
         """Sample the next action of an episode. The seed of the first one is the request's own."""

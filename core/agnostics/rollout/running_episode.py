@@ -20,7 +20,7 @@ from agnostics.sandbox.session import Session
 from agnostics.types.language import Language
 from agnostics.types.rollout import Action
 from agnostics.types.task import Task
-from agnostics.types.verification import Verification
+from agnostics.types.verification import Verdict, Verification
 
 Result = TypeVar("Result")
 Parameters = ParamSpec("Parameters")
@@ -111,6 +111,21 @@ class RunningEpisode:
     ) -> Result:
         """See `Episode.in_thread`."""
         return await asyncio.get_running_loop().run_in_executor(self.threads.tools, partial(function, *args, **kwargs))
+
+    def without_verdict(self, error: str) -> Verification:
+        """The verification of an episode whose sandbox has failed, which says nothing about the policy."""
+        return Verification(
+            task_id=self.task.id,
+            language=self.language.name,
+            program=None,
+            verdict=Verdict.SANDBOX_ERROR,
+            tests=(),
+            compile=None,
+            sandbox=self.sandbox,
+            attempts=0,
+            wall_ms=0.0,
+            error=error,
+        )
 
     async def close(self) -> None:
         """Close the sessions."""

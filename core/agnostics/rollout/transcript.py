@@ -84,7 +84,7 @@ class Transcript:
             segments=tuple(self._segments),
             turns=tuple(self._turns),
             finish_reason=self._finish_reason,
-            text=self._turns[-1].text,
+            text=self._turns[-1].text if self._turns else "",
             num_tokens=sum(turn.num_tokens for turn in self._turns),
             verification=verification,
         )
