@@ -196,6 +196,21 @@ def test_an_episode_is_shown_as_a_conversation(browser: TestClient, runs: tuple[
         page(browser, path + missing, 404)
 
 
+def test_an_observation_that_the_policy_did_not_read_is_marked(
+    browser: TestClient, runs: tuple[str, str, str], episode: Record
+) -> None:
+    url, _, run = runs
+    first, last = episode().turns
+    with Store.open(url) as store, store.recorder(run) as recorder:
+        turns = (first, replace(last, observation="Too long.", observation_tokens=7))
+        recorder.completion(replace(episode(step=4), turns=turns))
+    shown = page(browser, _program_of(browser, run, "train 4"))
+    assert re.findall(r"(\d) tokens(, not read: the episode had ended)? · \d", shown) == [
+        ("3", ""),
+        ("7", ", not read: the episode had ended"),
+    ]
+
+
 def test_a_single_answer_is_shown_without_a_conversation(browser: TestClient, runs: tuple[str, str, str]) -> None:
     for row in re.findall(r"<tr.*?</tr>", page(browser, f"/runs/{runs[1]}/programs"), re.S)[1:3]:
         shown = page(browser, re.findall(r'href="(/programs/\d+)"', row)[0])

@@ -55,7 +55,7 @@ class TurnView:
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class ConversationPage:
     """A page of the turns of an episode of `count` turns, 0 for a single answer; spans are of all its tokens."""
 
     page: Page[TurnView]
@@ -63,12 +63,12 @@ class Conversation:
     version_spans: Sequence[VersionSpanRow]
 
 
-def conversation(request: Request, connection: Connection, completion_id: int) -> Conversation:
+def conversation(request: Request, connection: Connection, completion_id: int) -> ConversationPage:
     """The turns from the one that the query of the URL says."""
     first = number(request.query_params.get("turn"), "turn") or 1
     found = turns_page(connection, completion_id, TURNS + 1, first)
     page = paginate(request, list(map(_turn, found.turns)), TURNS, "turn", lambda turn: turn.row.number + 1)
-    return Conversation(page, found.count, found.version_spans)
+    return ConversationPage(page, found.count, found.version_spans)
 
 
 def full_text(request: Request) -> Response:

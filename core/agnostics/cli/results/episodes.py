@@ -111,11 +111,11 @@ def _conversation(episode: StoredEpisode) -> Iterator[str]:
     yield f"{row.verdict}{reward}: {plural(row.turns, 'turn')}, {plural(row.sampled_tokens, 'token')} sampled"
     yield from ("", _rule("task"), _indented(episode.statement))
     for turn in episode.turns:
-        yield from _turn(turn)
+        yield from _turn(turn, is_last=turn.row.number == row.turns)
     yield from ("", _rule("verdict"), row.verdict)
 
 
-def _turn(turn: StoredTurn) -> Iterator[str]:
+def _turn(turn: StoredTurn, *, is_last: bool) -> Iterator[str]:
     row = turn.row
     versions = ", ".join(map(str, turn.policy_versions))
     truncated = "truncated" if row.finish_reason == "length" else ""
@@ -129,7 +129,7 @@ def _turn(turn: StoredTurn) -> Iterator[str]:
     verdict, reward = row.verdict or "", "" if row.reward is None else f"reward {row.reward:.3f}"
     if row.observation is not None:
         yield ""
-        tokens = plural(row.observation_tokens, "token")
+        tokens = plural(row.observation_tokens, "token") + (", not read: the episode had ended" if is_last else "")
         yield _rule("environment", verdict, reward, tokens, _time(row.environment_ms))
         yield _indented(row.observation)
     elif verdict or reward:
