@@ -67,7 +67,7 @@ def test_an_episode_whose_environment_answers_otherwise_after_a_kill_starts_anew
     fickle.write_text(
         "from agnostics.environments.code_feedback import CodeFeedback\n"
         "class Fickle(CodeFeedback):\n"
-        "    def _text(self, verification, task):\n"
+        "    def feedback_on(self, task, verification):\n"
         "        return 'ONE'\n"
     )
     settings = [*FEEDBACK, f"environment={fickle}:Fickle"]

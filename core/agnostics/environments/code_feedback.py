@@ -71,7 +71,7 @@ class CodeFeedback(Environment[CodeFeedbackState]):
 
     async def start(self, episode: Episode) -> CodeFeedbackState:
         """See `Environment.start`."""
-        return CodeFeedbackState(episode, with_public_tests(episode.task, self.public_tests))
+        return CodeFeedbackState(episode, self.public(episode.task))
 
     async def step(self, state: CodeFeedbackState, action: Action) -> Transition:
         """See `Environment.step`."""
@@ -79,21 +79,23 @@ class CodeFeedback(Environment[CodeFeedbackState]):
         if action.is_last:
             return Transition()
         verification = await state.episode.verify(state.program, state.public)
-        if verification.verdict in (Verdict.ACCEPTED, Verdict.SANDBOX_ERROR):
-            return Transition(verification=verification, reward=self._reward(state, verification))
-        text = self._text(verification, state.public)
-        return Transition(
-            observation=state.episode.user(text), verification=verification, reward=self._reward(state, verification)
-        )
+        reward = self.progress_reward * state.progress(verification)
+        told = self.feedback_on(state.public, verification)
+        observation = state.episode.user(told) if told else None
+        return Transition(observation=observation, verification=verification, reward=reward)
 
     async def verdict(self, state: CodeFeedbackState) -> Verification:
         """See `Environment.verdict`."""
         return await state.episode.verify(state.program)
 
-    def _reward(self, state: CodeFeedbackState, verification: Verification) -> float:
-        return self.progress_reward * state.progress(verification)
+    def public(self, task: Task) -> Task:
+        """The task with its public tests alone."""
+        return with_public_tests(task, self.public_tests)
 
-    def _text(self, verification: Verification, task: Task) -> str:
+    def feedback_on(self, task: Task, verification: Verification) -> str | None:
+        """What the policy is told of a program with this verification on its public tests; None if it passes them."""
+        if verification.verdict in (Verdict.ACCEPTED, Verdict.SANDBOX_ERROR):
+            return None
         again = "Write the whole program again."
         if self.feedback == "none":
             return again
