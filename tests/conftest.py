@@ -49,6 +49,7 @@ LONG = (
     "test_run_command",
     *(
         "test_fork_server",
+        "test_math_checker",
         "test_packs",
         "test_processes",
         "test_cluster",

@@ -14,7 +14,6 @@ from agnostics.math import Equality, MathChecker
 from agnostics.plugins.manager import load_plugins
 from agnostics.sandbox.pool import available_cores
 
-ROUNDS = 3
 TIMEOUT_S = 600
 Compare = Callable[[str, str], "Future[Equality]"]
 
@@ -26,7 +25,7 @@ def gold_answers(paths: Sequence[Path]) -> list[str]:
 
 
 def measure_math(paths: Sequence[Path], sandbox: str, slots: int | None) -> dict[str, Any]:
-    """The report of `agn bench math`: comparisons a second, the best of some rounds, and how they end.
+    """The report of `agn bench math`: comparisons a second, and how they end.
 
     `themselves` are decided by their texts, `themselves_forked` the same in a fork each, `others_forked` with another
     last digit, or one more.
@@ -44,11 +43,6 @@ def measure_math(paths: Sequence[Path], sandbox: str, slots: int | None) -> dict
 
 
 def _measured(compare: Compare, predictions: Sequence[str], golds: Sequence[str]) -> dict[str, Any]:
-    rounds = [_round(compare, predictions, golds) for _ in range(ROUNDS)]
-    return max(rounds, key=lambda report: float(report["per_s"]))
-
-
-def _round(compare: Compare, predictions: Sequence[str], golds: Sequence[str]) -> dict[str, Any]:
     begun = time.perf_counter()
     results = [compare(*pair) for pair in zip(predictions, golds, strict=True)]
     ends = Counter(result.result(timeout=TIMEOUT_S).value for result in results)

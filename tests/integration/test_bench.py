@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from agnostics.cli import call
-from agnostics_benchmarks import latency, math_checks, measure, session, store_steps
+from agnostics_benchmarks import latency, measure, session, store_steps
 
 pytestmark = pytest.mark.slow
 
@@ -49,10 +49,7 @@ def test_sessions_are_measured_against_a_bash_outside(
     assert set(report["memory_mb_per_session"]) == modes
 
 
-def test_comparisons_of_answers_are_counted_by_how_they_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(math_checks, "ROUNDS", 1)
+def test_comparisons_of_answers_are_counted_by_how_they_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     answers = ["7", r"\\frac{1}{2}", "x + y", "(1, 2)"]
     path = tmp_path / "problems.jsonl"
     path.write_text("".join(f'{{"problem": "?", "answer": "{answer}"}}\n' for answer in answers))

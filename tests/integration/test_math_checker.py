@@ -20,6 +20,7 @@ FILES = ("gsm8k_test.jsonl", "math500.jsonl", "aime24.jsonl")
 TIMEOUT_S = 300
 Pair = tuple[str, str]
 
+pytestmark = pytest.mark.slow
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the gold answers are not beside this checkout")
 
 
@@ -69,7 +70,6 @@ def test_every_gold_answer_equals_itself_and_so_do_their_texts(checker: MathChec
 
 
 @needs_data
-@pytest.mark.slow
 def test_no_changed_gold_answer_equals_it(checker: MathChecker) -> None:
     distinct = dict.fromkeys(golds())
     pairs = [(other, gold) for gold in distinct for other in changed(gold) if other != gold]
@@ -145,7 +145,6 @@ def test_what_a_closed_checker_has_not_compared_is_an_error() -> None:
     assert checker.submit("5", "5").result(timeout=1) is Equality.EQUAL
 
 
-@pytest.mark.slow
 def test_process_mode_compares_too() -> None:
     with MathChecker("process", 1) as checker:
         assert in_slots(checker, [("x+1", "1+x"), ("x+1", "x"), ("999999999!", "x")]) == [

@@ -10,7 +10,6 @@ from __future__ import annotations
 import gc
 import json
 import logging
-import math
 import os
 import resource
 import sys
@@ -76,7 +75,7 @@ def _are_equal(prediction: str, gold: str) -> bool:
 
 def _limit_processor_time() -> None:
     """The kernel kills it after `CPU_S` more, where the interpreter is not forked too, whose start takes longer."""
-    limit = math.ceil(sum(resource.getrusage(resource.RUSAGE_SELF)[:2])) + CPU_S
+    limit = round(sum(resource.getrusage(resource.RUSAGE_SELF)[:2])) + CPU_S
     resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
 
 
