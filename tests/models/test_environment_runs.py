@@ -100,3 +100,16 @@ def test_the_environment_of_the_docs_is_trained_on_and_its_turns_are_learnt_from
     assert metrics["tokens_mean"] > 0
     assert metrics["logprob_mismatch"] < 1e-5
     assert metrics["grad_norm"] > 0
+
+
+def test_episodes_are_played_while_the_policy_is_updated_within_the_bound_on_their_age(
+    starter_model: Path, home: Any
+) -> None:
+    settings = [*SETTINGS, "environment=code-feedback", "train.max_off_policy_steps=2"]
+    run = home.run("--model", str(starter_model), "--steps", "5", settings=settings)["run"]
+    of_step = "select value from step_metric where run_id = ? and name = ?"
+    ages = [value for (value,) in home.query(of_step, run, "off_policy_steps_max")]
+    assert 1 <= max(ages) <= 2
+    assert sum(value for (value,) in home.query(of_step, run, "stale_rollouts")) <= 0.1 * 5 * 16
+    assert max(value for (value,) in home.query(of_step, run, "logprob_mismatch")) < 1e-5
+    assert home.query("select max(turns) from episodes where run = ?", run) == [(3,)]

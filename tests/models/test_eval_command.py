@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 from agnostics.evaluate.generated_tests import REQUEST
+from chat_server import ChatServer
 from command_line import Agn
 
 AGN = [sys.executable, "-c", "from agnostics.cli import main; main()"]
@@ -335,3 +336,34 @@ def test_what_cannot_be_measured_is_said_before_anything_is_sampled(evaluate: Ag
         assert (answer.returncode, answer.stdout) == (2, ""), words
         assert complaint in answer.stderr.splitlines()[-1]
     assert _query(tmp_path, "select count(*) from run") == [(0,)]
+
+
+def test_episodes_behind_an_endpoint_are_measured_and_stored_with_their_turns(
+    evaluate: Agn, tmp_path: Path, chat_server: Callable[[Callable[[str], str]], ChatServer]
+) -> None:
+    server = chat_server(lambda said: _block(RIGHT if "Expected output" in said else WRONG))
+    tasks = _written(
+        tmp_path / "tasks.jsonl",
+        [
+            {"id": str(n), "statement": "Add 1.", "split": "test"}
+            | {"tests": [{"input": str(k), "output": str(k + 1)} for k in (1, 2, 3, 4)]}
+            for n in range(2)
+        ],
+    )
+    asked = ["--endpoint", server.url, "--model", "m", "--dataset", str(tasks), "--samples", "2", "--k", "1,2"]
+    rates = {}
+    for feedback in ("difference", "none"):
+        options = ("--environment", "code-feedback", "--set", f"environment_options={{feedback='{feedback}'}}")
+        answer = evaluate(*asked, *options, "--json")
+        assert answer.returncode == 0, answer.stderr
+        rates[feedback] = [rate["rate"] for rate in answer.json["evaluations"][0]["rates"].values()]
+    assert rates == {"difference": [1.0, 1.0], "none": [0.0, 0.0]}
+    turns = _query(tmp_path, "select verdict, turns, count(*) from episodes group by 1, 2 order by 1")
+    assert turns == [("accepted", 2, 4), ("wrong_answer", 3, 4)]
+
+
+def test_recorded_completions_have_no_environment(evaluate: Agn, tmp_path: Path) -> None:
+    files = ("--dataset", str(_tasks(tmp_path, 1)), "--completions", str(_completions(tmp_path / "c.jsonl", {"0": []})))
+    answer = evaluate(*files, "--environment", "code-feedback")
+    assert answer.returncode == 2
+    assert "recorded completions are single answers" in answer.stderr

@@ -149,6 +149,8 @@ def _check(settings: EvaluationSettings, ks: tuple[int, ...], plot: Path | None)
         raise MissingRequirement("matplotlib is not installed; run: pip install 'agnostics[plot]'")
     if settings.endpoint and settings.completions:
         raise UsageError("--endpoint and --completions exclude each other: completions are sampled, or recorded")
+    if settings.completions and settings.environment != "answer":
+        raise UsageError("--completions and --environment exclude each other: recorded completions are single answers")
     if settings.endpoint and "model" not in settings.model_fields_set:
         raise UsageError("--endpoint needs --model: the endpoint's name of the model")
     if settings.generated_tests and (settings.completions or not settings.vote):
