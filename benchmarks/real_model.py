@@ -44,6 +44,15 @@ RULE = "|---" * HEAD.count(" | ") + "|---|"
 CONTROLS = ("plain-prompt", "sft", "rejection-sampling", "random")
 EVALUATED = {"plain-prompt", "sft", "rejection-sampling", "transfer"}
 """The rows that `agn eval` makes."""
+FEEDBACK = {"code-feedback": "difference", "blank-feedback": "none"}
+"""The rows trained on episodes of up to three turns, and what the policy is told of a program that fails."""
+EPISODES = (
+    "environment=code-feedback",
+    "train.turn_rewards=true",
+    "train.turn_discount=0.4",
+    "rollout.prompts_per_step=4",
+)
+"""Their settings; half as many prompts, since an episode has up to three completions."""
 SAMPLES = ("split=train", "tasks=400", "samples=8", "temperature=0.8", "max_completion_tokens=160", "dtype=bfloat16")
 """As many completions as a run trains on."""
 
@@ -54,7 +63,8 @@ class ModelRow:
 
     `transfer` is the model that grpo has trained on `starter-families`. `sft` is fine-tuned on the accepted programs of
     grpo's run, `rejection-sampling` on those among as many of the untrained model. `plain-prompt` is the untrained
-    model without the example in its prompt.
+    model without the example in its prompt. `code-feedback` is trained on episodes, and `blank-feedback` is its
+    control, whose feedback says nothing: their figures are of tasks solved within three turns.
     """
 
     language: str
@@ -72,6 +82,7 @@ ROWS = (
     *(ModelRow(language, "starter-families", "grpo") for language in LANGUAGES),
     *(ModelRow("lua", "starter-families", "grpo", seed) for seed in SEEDS[1:]),
     *(ModelRow("lua", "starter-families", training) for training in CONTROLS),
+    *(ModelRow("lua", "starter-families", training) for training in FEEDBACK),
     *(ModelRow(language, "mbpp-stdio", "transfer") for language in LANGUAGES),
     ModelRow("lua", "mbpp-stdio", "grpo"),
 )
@@ -120,6 +131,8 @@ class Bench:
         """The settings that decide which groups have a signal, where they differ from `TRAINING`."""
         if row.training == "random":
             return [f"reward={HERE / 'random_reward.py'}:random_reward"]
+        if row.training in FEEDBACK:
+            return [*EPISODES, f"environment_options={{feedback='{FEEDBACK[row.training]}'}}"]
         if name := PARTIAL_REWARDS.get(row.language):
             reward = f"reward={HERE / 'partial_rewards.py'}:{name}"
             return [reward, "rollout.online_difficulty_filtering=true"]
