@@ -3,8 +3,8 @@
 python benchmarks/code_feedback.py --folder FOLDER [--steps N]
 
 The statement of each task leaves one word open, which only the feedback on a public test shows. The starter model is
-first fine-tuned on conversations of two tries whose words are drawn at random, so that it knows the form of a second
-try and nothing of what feedback says. Then it is trained with `agn run` in the environment `code-feedback`, once with
+first fine-tuned on conversations of two tries: the word of the first is drawn at random, and so is that of the second
+in three of four. Without any second try that takes the word from the feedback, 40 steps of training found none. Then it is trained with `agn run` in the environment `code-feedback`, once with
 the difference and once, the control, with feedback that says nothing; both are evaluated on held-out pairs of family
 and word. What is done stays in FOLDER, so that the same command continues after an interrupt.
 """
@@ -28,16 +28,15 @@ from agnostics.types.language import Language
 from agnostics.types.task import Task, Test
 from agnostics.verify import Verifier
 
-WORDS = (
-    *("apple", "river", "stone", "cloud", "tiger", "green", "north", "music"),
-    *("paper", "salt", "wolf", "gold", "lamp", "rain", "seven", "moon"),
-)
+WORDS = ("apple", "river", "stone", "cloud", "tiger", "green", "north", "music", "paper", "gold", "seven", "moon")
 INPUTS = ("dog", "cat", "sun", "tree", "house", "blue", "fish", "bird", "car", "road", "hill", "star")
 SETS = 5
 """Tasks of each pair of family and word, with other inputs."""
 TESTS = 6
-CONVERSATIONS = 3000
-FINE_TUNING = ("train.learning_rate=1e-3", "train.batch_tokens=8192")
+CONVERSATIONS = 4000
+RIGHT_SHARE = 0.25
+"""The part of the conversations whose second try takes the word from the feedback."""
+FINE_TUNING = ("train.learning_rate=3e-3", "train.batch_tokens=4096")
 TRAINING = (
     *("rollout.prompts_per_step=16", "rollout.group_size=8", "rollout.temperature=1.0"),
     *("rollout.max_completion_tokens=96", "train.learning_rate=2e-4", "train.warmup_epochs=0"),
@@ -185,7 +184,7 @@ def open_task(family: OpenFamily, word: str, variant: int) -> Task:
 
 
 def conversations() -> Iterator[dict[str, Any]]:
-    """Conversations of two tries on training tasks, with words at random: what feedback says has no part in them."""
+    """Conversations of two tries on training tasks."""
     language, random = load_plugins().language("lua"), Random(0)
     environment = CodeFeedback()
     known = [line for line in task_lines() if line["split"] == "train"]
@@ -193,14 +192,16 @@ def conversations() -> Iterator[dict[str, Any]]:
         for _ in range(CONVERSATIONS):
             line = random.choice(known)
             task = Task.model_validate({key: line[key] for key in ("id", "statement", "tests", "family")})
-            programs = [_program(line["family"], random.choice(WORDS)) for _ in range(2)]
+            family, _, right = line["family"].partition("-")
+            second = right if random.random() < RIGHT_SHARE else random.choice(WORDS)
+            programs = [_program(family, word) for word in (random.choice(WORDS), second)]
             told = environment.feedback_on(task, verifier.verify(language, programs[0], environment.public(task)))
             said = [programs[0], told, programs[1]] if told else [programs[0]]
             yield {"messages": _messages(language, task, said)}
 
 
 def _program(family: str, word: str) -> str:
-    (found,) = (one for one in FAMILIES if family.startswith(f"{one.name}-"))
+    (found,) = (one for one in FAMILIES if one.name == family)
     return found.program.replace("@word@", word)
 
 
