@@ -10,8 +10,9 @@ from agnostics.environments.code_feedback import CodeFeedback
 from agnostics.environments.environment import EpisodeLimits
 from agnostics.environments.public_tests import with_public_tests
 from agnostics.environments.settings import EpisodeSettings, configured_environment, max_length, max_sampled_tokens
+from agnostics.math import packages
 from agnostics.plugins.manager import load_plugins
-from agnostics.types.errors import UsageError
+from agnostics.types.errors import MissingRequirement, UsageError
 from agnostics.types.task import Task, Test
 
 
@@ -71,3 +72,10 @@ def test_an_environment_is_found_by_its_name_or_in_a_file(tmp_path: Path) -> Non
 def test_at_most_half_of_the_tests_are_public(tests: int, count: int, public: int) -> None:
     task = Task(id="t", tests=tuple(Test(input=str(n), output="") for n in range(tests)))
     assert with_public_tests(task, count).tests == task.tests[:public]
+
+
+def test_mathematics_without_its_packages_is_refused_before_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packages, "find_spec", lambda name: None if name == "sympy" else name)
+    with pytest.raises(MissingRequirement, match="sympy"):
+        load_plugins().environment("math-python").check_requirements()
+    ANSWER.check_requirements()

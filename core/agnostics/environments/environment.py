@@ -122,6 +122,9 @@ class Environment(ABC, Generic[State]):
     limits: EpisodeLimits = EpisodeLimits()
     """The defaults of a run's `episode`."""
 
+    def check_requirements(self) -> None:
+        """Raise MissingRequirement if a package is missing; called before anything starts."""
+
     def system_prompt(self, language: Language, call_form: CallForm) -> str | None:  # noqa: ARG002
         """The system prompt, in place of the chat template's; None keeps that."""
         return None

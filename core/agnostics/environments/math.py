@@ -12,6 +12,7 @@ from agnostics.environments.tools.form import CallForm
 from agnostics.environments.tools.python import Python
 from agnostics.environments.tools.tool import Tool, announcement
 from agnostics.math import Equality, final_answer
+from agnostics.math.packages import check_packages
 from agnostics.sandbox.session import Session
 from agnostics.types.language import Language
 from agnostics.types.rollout import Action
@@ -52,6 +53,10 @@ class Math(Environment[MathState]):
 
     name = "math"
     limits = EpisodeLimits(max_turns=1)
+
+    def check_requirements(self) -> None:
+        """See `Environment.check_requirements`."""
+        check_packages()
 
     def message(self, task: Task, language: Language) -> str:  # noqa: ARG002
         """See `Environment.message`."""

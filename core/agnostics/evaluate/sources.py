@@ -98,6 +98,7 @@ def open_source(
     """The source that the settings name. `key` is the endpoint's; `done` are the samples that are stored already."""
     rollout_verifier = RolloutVerifier(language, verifier, strips_reasoning=settings.chat.thinking)
     environment = configured_environment(plugins.environment(settings.environment), settings.environment_options)
+    environment.check_requirements()
     sandboxes = EpisodeSandboxes(settings.sandbox, plugins.sandboxes())
     if settings.completions:
         if not Path(settings.completions).is_file():

@@ -20,6 +20,13 @@ _COMPRESSION = 1
 """Of zlib: twice as fast as the default, and a fifth larger."""
 
 
+def check_packages() -> None:
+    """Raise MissingRequirement if a package is not installed here."""
+    for package in _PACKAGES:
+        if find_spec(package) is None:
+            raise _missing(package)
+
+
 @cache
 def archive() -> bytes:
     """A ZIP archive of the pure-Python packages that are installed here, with our modules for the slot.

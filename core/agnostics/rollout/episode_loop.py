@@ -77,6 +77,8 @@ class EpisodeLoop:
             asyncio.run_coroutine_threadsafe(self._cancel_all(), self._loop).result(timeout=_CLOSE_TIMEOUT_S)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(timeout=_CLOSE_TIMEOUT_S)
+        if not self._thread.is_alive():
+            self._loop.close()
         self._sandboxes.close_all()
         self._threads.shutdown()
 

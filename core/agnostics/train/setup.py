@@ -71,6 +71,7 @@ def check(config: RunConfig, plugins: PluginManager) -> None:
     check_names(config, plugins)
     _loggers(config, plugins)
     plugins.engine(config.rollout.engine).check_requirements()
+    environment_of(config, plugins).check_requirements()
     if config.model != "starter":
         resolve_model(config.model, plugins, config.language)
 
