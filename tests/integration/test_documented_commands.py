@@ -149,6 +149,10 @@ ELSEWHERE: dict[str, tuple[tuple[str, str], ...]] = {
             "tests/models/test_run_command.py::test_a_run_does_what_its_plan_says_and_writes_every_setting_down",
             "--dry-run",
         ),
+        (
+            "tests/models/test_environment_runs.py::test_the_environment_of_the_docs_is_trained_on_and_its_turns_are_learnt_from_exactly",
+            "--environment",
+        ),
     ),
     "sft": (
         (

@@ -94,8 +94,8 @@ def test_the_environment_of_the_docs_is_trained_on_and_its_turns_are_learnt_from
     assert len(code.splitlines()) <= 40
     (tmp_path / name).write_text(code)
     (environment,) = re.findall(r"^class (\w+)\(Environment\)", code, re.MULTILINE)
-    settings = [*SETTINGS, f"environment={tmp_path / name}:{environment}", "train.turn_rewards=true"]
-    run = home.run("--model", str(starter_model), "--steps", "2", settings=settings)["run"]
+    words = ("--model", str(starter_model), "--steps", "2", "--environment", f"{tmp_path / name}:{environment}")
+    run = home.run(*words, settings=[*SETTINGS, "train.turn_rewards=true"])["run"]
     metrics = dict(home.query("select name, max(value) from step_metric where run_id = ? group by 1", run))
     assert metrics["tokens_mean"] > 0
     assert metrics["logprob_mismatch"] < 1e-5
