@@ -114,8 +114,8 @@ class Environment(ABC, Generic[State]):
 
     One object serves all episodes; what belongs to one of them is its state. The methods are coroutines on one thread:
     what takes long is awaited. An exception ends the run, but for a SessionError, whose episode has the verdict
-    `sandbox_error` and no reward. An episode can be resumed from its actions: given the same
-    ones, an environment should answer the same.
+    `sandbox_error` and no reward. An episode can be resumed from its actions: given the same ones, an environment
+    should answer the same.
     """
 
     name: str

@@ -41,9 +41,7 @@ class EpisodeSandboxes:
         """A session of this language. Raises what `SessionPool.open` raises."""
         await self._permits.acquire()
         try:
-            if language.name not in self._pools:
-                self._pools[language.name] = SessionPool(language, self.sandbox, LIMITS, backends=self.backends)
-            return await _in(threads, self._pools[language.name].open)
+            return await _in(threads, lambda: self._pool_of(language).open())
         except BaseException:
             self._permits.release()
             raise
@@ -54,6 +52,13 @@ class EpisodeSandboxes:
             await _in(threads, session.close)
         finally:
             self._permits.release()
+
+    def _pool_of(self, language: Language) -> SessionPool:
+        """The pool of a language; making the first one asks the sandbox whether it works, which takes a while."""
+        with self._lock:
+            if language.name not in self._pools:
+                self._pools[language.name] = SessionPool(language, self.sandbox, LIMITS, backends=self.backends)
+            return self._pools[language.name]
 
     def math_checker(self) -> MathChecker:
         """The checker of answers. Raises MissingRequirement without the packages of the extra `math`."""
