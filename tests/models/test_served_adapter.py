@@ -71,8 +71,17 @@ def test_mixtures_of_experts_are_refused(family: str, tmp_path: Path) -> None:
     served = RunConfig(rollout=RolloutConfig(engine="vllm", serve_adapter=True), train=TrainConfig(lora_rank=4))
     refused = nullcontext() if family == "phi3" else pytest.raises(UsageError, match="mixture of experts")
     with refused:
-        check_served_adapter(served, tmp_path)
-    check_served_adapter(RunConfig(train=TrainConfig(lora_rank=4)), tmp_path)
+        check_served_adapter(served, tmp_path, on_gpu=False)
+    check_served_adapter(RunConfig(train=TrainConfig(lora_rank=4)), tmp_path, on_gpu=False)
+
+
+def test_on_a_gpu_no_adapter_is_served_in_float32(tmp_path: Path) -> None:
+    AutoConfig.for_model("phi3", **SMALL).save_pretrained(tmp_path)
+    served = RunConfig(rollout=RolloutConfig(engine="vllm", serve_adapter=True), train=TrainConfig(lora_rank=4))
+    with pytest.raises(UsageError, match="no adapter in float32"):
+        check_served_adapter(served, tmp_path, on_gpu=True)
+    in_bfloat16 = served.model_copy(update={"train": TrainConfig(lora_rank=4, dtype="bfloat16")})
+    check_served_adapter(in_bfloat16, tmp_path, on_gpu=True)
 
 
 def test_in_bfloat16_a_trained_adapter_is_as_close_as_the_starting_model(tiny_model: Callable[..., Path]) -> None:

@@ -25,6 +25,10 @@ def test_memory_that_can_be_freed_is_allocated_on_a_gpu_and_on_demand_only() -> 
     assert device_options(_settings(sleep_mode=True), on_gpu=True)["enable_sleep_mode"] is True
 
 
+def test_an_engine_starts_on_a_gpu_whose_memory_a_trainer_has_taken() -> None:
+    assert device_options(_settings(), on_gpu=True)["gpu_memory_utilization"] <= 0.05
+
+
 def test_a_cpu_samples_eagerly_with_whole_prompts_in_short_blocks() -> None:
     assert device_options(_settings(sleep_mode=True), on_gpu=False) == {
         "enforce_eager": True,

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import os
 
-import torch
+
+def has_gpu() -> bool:
+    """Whether torch finds a GPU."""
+    import torch
+
+    return torch.cuda.is_available()
 
 
 def choose_accelerator() -> None:
@@ -12,5 +17,5 @@ def choose_accelerator() -> None:
 
     If `accelerate` is installed, saving a model imports DeepSpeed.
     """
-    if not torch.cuda.is_available():
+    if not has_gpu():
         os.environ.setdefault("DS_ACCELERATOR", "cpu")

@@ -43,6 +43,8 @@ def _import() -> Any:
         if isinstance(handler, logging.StreamHandler) and handler.stream is sys.stdout:
             handler.setStream(sys.stderr)
     warnings.filterwarnings("ignore", category=FutureWarning, module=r"torch\.distributed")
+    # The current device is this rank's: `select_device` has set it.
+    warnings.filterwarnings("ignore", message=r"barrier\(\): using the device under current context")
     return deepspeed
 
 

@@ -12,6 +12,7 @@ from agnostics.algorithms.algorithm import Algorithm
 from agnostics.callbacks.callback import RunCallback
 from agnostics.environments.environment import Environment, EpisodeLimits
 from agnostics.environments.settings import configured_environment, max_length, max_sampled_tokens
+from agnostics.models.accelerator import has_gpu
 from agnostics.models.loading import context_length, find_model, load_tokenizer
 from agnostics.models.resolve import completion_room, resolve_model
 from agnostics.models.shape import has_experts
@@ -103,7 +104,7 @@ def prepare(
     # A checkpoint of adapters belongs to the model they were added to; its own weights have them merged.
     is_checkpoint = resumed is not None and not config.train.lora_rank
     folder = find_model(str(resumed)) if is_checkpoint else _model(config, plugins, say)
-    check_served_adapter(config, folder)
+    check_served_adapter(config, folder, on_gpu=has_gpu())
     tokenizer = load_tokenizer(folder)
     limit = prompt_limit(config, folder)
     render = partial(render_prompts, tokenizer, language, max_tokens=limit, chat=config.chat, environment=environment)
@@ -196,15 +197,23 @@ def check_checkers(tasks: Iterable[Task], languages: Container[str]) -> None:
             )
 
 
-def check_served_adapter(config: RunConfig, folder: Path) -> None:
-    """Raise UsageError if vLLM is to serve the adapter of a mixture of experts.
+def check_served_adapter(config: RunConfig, folder: Path, *, on_gpu: bool) -> None:
+    """Raise UsageError if vLLM cannot serve the adapter: that of a mixture of experts, or on a GPU one in float32.
 
-    With LoRA it computes all experts by kernels that need a GPU, and these were never tested.
+    With LoRA it computes all experts by kernels that need a GPU, and these were never tested. Its kernels on a GPU take
+    16-bit weights only.
     """
-    if config.rollout.serve_adapter and has_experts(folder):
+    if not config.rollout.serve_adapter:
+        return
+    if has_experts(folder):
         raise UsageError(
             "rollout.serve_adapter = true: the model is a mixture of experts, whose adapter is not served by vLLM; "
             "without it the engine gets merged weights"
+        )
+    if on_gpu and config.train.dtype == "float32":
+        raise UsageError(
+            "rollout.serve_adapter = true: on a GPU vLLM serves no adapter in float32; set train.dtype=bfloat16, or leave "
+            "the key out: the engine then gets merged weights"
         )
 
 
