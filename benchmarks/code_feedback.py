@@ -1,13 +1,15 @@
-"""What training on episodes with feedback gives the starter model, beside a control whose feedback is blanked.
+"""What training on episodes with feedback gives a model, beside a control whose feedback is blanked.
 
-python benchmarks/code_feedback.py --folder FOLDER [--steps N]
+python benchmarks/code_feedback.py --folder FOLDER [--model MODEL] [--steps N]
 
-The statement of each task leaves one word open, which only the feedback on a public test shows. The starter model is
-first fine-tuned on conversations of two tries: the word of the first is drawn at random, and so is that of the second
-in three of four. (Without any second try that takes the word from the feedback, 37 steps of training found none; with
-these, 25 steps had not found more.) Then it is trained with `agn run` in the environment `code-feedback`, once with the
-difference and once, the control, with feedback that says nothing; both are evaluated on held-out pairs of family and
-word. What is done stays in FOLDER, so that the same command continues after an interrupt.
+The statement of each task leaves one word open, which only the feedback on a public test shows. The model is trained
+with `agn run` in the environment `code-feedback`, once with the difference and once, the control, with feedback that
+says nothing. All are evaluated on tasks with words that are not in training. What is done stays in FOLDER, so that the
+same command continues after an interrupt.
+
+The starter model has never seen a second try, and is first fine-tuned on conversations of two: the word of the first
+is drawn at random, and so is that of the second in three of four. (Without any second try that takes the word from the
+feedback, 37 steps of training found none; with these, 25 steps had not found more.)
 """
 
 from __future__ import annotations
@@ -29,22 +31,60 @@ from agnostics.types.language import Language
 from agnostics.types.task import Task, Test
 from agnostics.verify import Verifier
 
+HERE = Path(__file__).parent
+
 WORDS = ("apple", "river", "stone", "cloud", "tiger", "green", "north", "music", "paper", "gold", "seven", "moon")
+"""The starter model's words: each is held out in one family and known from the others."""
+MORE_WORDS = (
+    *WORDS,
+    *("candle", "bridge", "winter", "rabbit", "silver", "garden", "window", "orange", "pencil", "forest"),
+    *("copper", "thunder", "market", "violet", "engine", "harbor", "ladder", "mirror", "needle", "ocean"),
+    *("pepper", "quarter", "rocket", "saddle", "temple", "umbrella", "valley", "whistle"),
+)
+"""Another model's words: the last `HELD_OUT_WORDS` are not in training, in no family."""
+HELD_OUT_WORDS = 12
 INPUTS = ("dog", "cat", "sun", "tree", "house", "blue", "fish", "bird", "car", "road", "hill", "star")
-SETS = 5
-"""Tasks of each pair of family and word, with other inputs."""
 TESTS = 6
 CONVERSATIONS = 4000
 RIGHT_SHARE = 0.25
 """The part of the conversations whose second try takes the word from the feedback."""
 FINE_TUNING = ("train.learning_rate=3e-3", "train.batch_tokens=4096")
-TRAINING = (
-    *("rollout.prompts_per_step=16", "rollout.group_size=8", "rollout.temperature=1.0"),
-    *("rollout.max_completion_tokens=96", "train.learning_rate=2e-4", "train.warmup_epochs=0"),
-    *("train.updates_per_batch=2", "train.turn_rewards=true", "train.turn_discount=0.4", "evaluation.tasks=0"),
-)
-EVALUATION = ("split=test", "samples=4", "temperature=0.7", "max_completion_tokens=96", "language_prompt=true")
 LIMIT_S = 6 * 3600
+
+
+@dataclass(frozen=True)
+class ModelSetup:
+    """What depends on the model: settings of training and of evaluation, and which words are held out."""
+
+    training: tuple[str, ...]
+    evaluation: tuple[str, ...]
+    task_sets: int
+    """Tasks of each pair of family and word, with other inputs."""
+
+
+OF_EPISODES = ("rollout.group_size=8", "train.warmup_epochs=0", "train.turn_rewards=true", "train.turn_discount=0.4")
+STARTER = ModelSetup(
+    training=(
+        *OF_EPISODES,
+        *("rollout.prompts_per_step=16", "rollout.temperature=1.0", "rollout.max_completion_tokens=96"),
+        *("train.learning_rate=2e-4", "train.updates_per_batch=2", "evaluation.tasks=0"),
+    ),
+    evaluation=("split=test", "samples=4", "temperature=0.7", "max_completion_tokens=96", "language_prompt=true"),
+    task_sets=5,
+)
+OTHER = ModelSetup(
+    training=(
+        *OF_EPISODES,
+        *("rollout.prompts_per_step=4", "rollout.temperature=0.8", "rollout.max_completion_tokens=96"),
+        *("rollout.max_prompt_tokens=1024", "train.lora_rank=16", "train.dtype=bfloat16", "train.learning_rate=1e-4"),
+        *("train.normalize_by_std=false", "evaluation.tasks=0", "checkpoint_interval=5"),
+    ),
+    evaluation=(
+        *("split=test", "samples=2", "temperature=0.8", "max_completion_tokens=96", "language_prompt=true"),
+        "dtype=bfloat16",
+    ),
+    task_sets=2,
+)
 
 
 @dataclass(frozen=True)
@@ -83,25 +123,32 @@ FAMILIES = (
 def main() -> None:
     """Make what is missing, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--folder", type=Path, required=True)
+    parser.add_argument("--folder", type=Path, required=True, help="where runs and results are kept")
+    parser.add_argument(
+        "--model", default="starter", help="the model: starter, a GGUF file, a folder, a name on the hub"
+    )
     parser.add_argument("--steps", type=int, default=40)
     arguments = parser.parse_args()
-    print(json.dumps(FeedbackBench(arguments.folder, arguments.steps).results(), indent=2))
+    bench = FeedbackBench(arguments.folder.resolve(), arguments.model, arguments.steps)
+    print(json.dumps(bench.results(), indent=2))
 
 
 class FeedbackBench:
-    """Makes the figures in `folder`."""
+    """Makes the figures of `model` in `folder`."""
 
-    def __init__(self, folder: Path, steps: int) -> None:
+    def __init__(self, folder: Path, model: str, steps: int) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self._folder, self._steps = folder, steps
+        self._folder, self._model, self._steps = folder, model, steps
+        self._setup = STARTER if model == "starter" else OTHER
         self._store = f"sqlite:///{(folder / 'results.db').resolve()}"
         self._tasks = folder / "tasks.jsonl"
 
     def results(self) -> dict[str, Any]:
         """pass@1 of single answers, and the share of tasks solved within three turns, of each model."""
-        self._tasks.write_text("".join(f"{json.dumps(line)}\n" for line in task_lines()), encoding="utf-8")
-        start = self._fine_tuned()
+        is_starter = self._setup is STARTER
+        lines = starter_tasks() if is_starter else other_tasks()
+        self._tasks.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+        start = self._fine_tuned() if is_starter else self._model
         models = {"start": start, **{name: self._trained(name, start) for name in ("difference", "none")}}
         return {name: self._evaluated(name, model) for name, model in models.items()}
 
@@ -120,7 +167,8 @@ class FeedbackBench:
             feedback,
             lambda: [
                 *("run", "--model", start, "--dataset", str(self._tasks), "--environment", "code-feedback"),
-                *("--steps", str(self._steps), *_set([*TRAINING, f"environment_options={{feedback='{feedback}'}}"])),
+                *("--steps", str(self._steps), *_set([*self._setup.training, *self._chat()])),
+                *_set([f"environment_options={{feedback='{feedback}'}}"]),
             ],
         )
 
@@ -152,9 +200,16 @@ class FeedbackBench:
         return dict(rates)
 
     def _rate(self, model: str, environment: str, options: str) -> Any:
-        settings = _set([*EVALUATION, f"environment_options={options}"])
+        settings = _set([*self._setup.evaluation, *self._chat(), f"environment_options={options}"])
         words = ["--model", model, "--dataset", str(self._tasks), "--environment", environment, *settings]
         return self._agn("eval", *words)["evaluations"][0]["rates"]["pass@1"]
+
+    def _chat(self) -> list[str]:
+        """The prompt with an example program: without it a model that was not made here writes hardly any."""
+        if self._setup is STARTER:
+            return []
+        template = (HERE / "prompts" / "lua.txt").read_text(encoding="utf-8").strip()
+        return [f"chat.template={json.dumps(template)}"]
 
     def _agn(self, *words: str) -> Any:
         command = [sys.executable, "-m", "agnostics", *words, "--language", "lua", "--store", self._store, "--json"]
@@ -165,14 +220,25 @@ class FeedbackBench:
         return json.loads(answer.stdout.splitlines()[-1])
 
 
-def task_lines() -> Iterator[dict[str, Any]]:
-    """The tasks. Each word is held out in one family and known from the others."""
+def starter_tasks() -> Iterator[dict[str, Any]]:
+    """The tasks of the starter model. Each word is held out in one family and known from the others."""
     for place, word in enumerate(WORDS):
         for number, family in enumerate(FAMILIES):
-            for variant in range(SETS):
-                task = open_task(family, word, variant)
-                split = "test" if place % len(FAMILIES) == number else "train"
-                yield {**task.model_dump(include={"id", "statement", "tests", "family"}), "split": split}
+            yield from _lines(family, word, STARTER, is_held_out=place % len(FAMILIES) == number)
+
+
+def other_tasks() -> Iterator[dict[str, Any]]:
+    """The tasks of another model, which can copy: words that are held out are in no family's training tasks."""
+    for place, word in enumerate(MORE_WORDS):
+        for family in FAMILIES:
+            yield from _lines(family, word, OTHER, is_held_out=place >= len(MORE_WORDS) - HELD_OUT_WORDS)
+
+
+def _lines(family: OpenFamily, word: str, setup: ModelSetup, *, is_held_out: bool) -> Iterator[dict[str, Any]]:
+    for variant in range(setup.task_sets):
+        task = open_task(family, word, variant)
+        split = "test" if is_held_out else "train"
+        yield {**task.model_dump(include={"id", "statement", "tests", "family"}), "split": split}
 
 
 def open_task(family: OpenFamily, word: str, variant: int) -> Task:
@@ -188,7 +254,7 @@ def conversations() -> Iterator[dict[str, Any]]:
     """Conversations of two tries on training tasks."""
     language, random = load_plugins().language("lua"), Random(0)
     environment = CodeFeedback()
-    known = [line for line in task_lines() if line["split"] == "train"]
+    known = [line for line in starter_tasks() if line["split"] == "train"]
     with Verifier() as verifier:
         for _ in range(CONVERSATIONS):
             line = random.choice(known)

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 _PREFILL_TOKENS = 8192
 _CPU_BLOCK = 32
+"""Tokens of a block of keys and values on a CPU, the fewest it takes: completions share whole blocks of their prompt,
+and vLLM's own 128 are more than most prompts."""
 _FREE_AT_START = 0.01
 """The part of a GPU's memory that vLLM requires to be free when it starts. The KV cache has a size of its own
 (`EngineSettings.kv_cache_gib`); with vLLM's default of 0.92 it would not start beside a trainer."""
-"""Tokens of a block of keys and values on a CPU, the fewest it takes: completions share whole blocks of their prompt,
-and vLLM's own 128 are more than most prompts."""
 
 
 class VllmEngine:

@@ -212,8 +212,8 @@ def check_served_adapter(config: RunConfig, folder: Path, *, on_gpu: bool) -> No
         )
     if on_gpu and config.train.dtype == "float32":
         raise UsageError(
-            "rollout.serve_adapter = true: on a GPU vLLM serves no adapter in float32; set train.dtype=bfloat16, or leave "
-            "the key out: the engine then gets merged weights"
+            "rollout.serve_adapter = true: on a GPU vLLM serves no adapter in float32; set train.dtype=bfloat16, or "
+            "leave out the key: the engine then gets merged weights"
         )
 
 
