@@ -2,14 +2,14 @@
 
 python benchmarks/code_feedback.py --folder FOLDER [--model MODEL] [--steps N]
 
-The statement of each task leaves one word open, which only the feedback on a public test shows. The model is trained
-with `agn run` in the environment `code-feedback`, once with the difference and once, the control, with feedback that
-says nothing. All are evaluated on tasks with words that are not in training. What is done stays in FOLDER, so that the
-same command continues after an interrupt.
+The statement of each task leaves something open that only the feedback on a public test shows: for the starter model
+the way in which the input is changed, for another model a word that is printed beside it. The model is trained with
+`agn run` in the environment `code-feedback`, once with the difference and once, the control, with feedback that says
+nothing. All are evaluated on held-out tasks: inputs that are not in training for the starter model, words that are not
+in training for another one. What is done stays in FOLDER, so that the same command continues after an interrupt.
 
-The starter model has never seen a second try, and is first fine-tuned on conversations of two: the word of the first
-is drawn at random, and so is that of the second in three of four. (Without any second try that takes the word from the
-feedback, 37 steps of training found none; with these, 25 steps had not found more.)
+The starter model has never seen a second try. It is first fine-tuned on conversations of two tries, the first of which
+changes the input in a way drawn at random: on few of them, after which a third of its second tries are right.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ import argparse
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -33,22 +34,77 @@ from agnostics.verify import Verifier
 
 HERE = Path(__file__).parent
 
-WORDS = ("apple", "river", "stone", "cloud", "tiger", "green", "north", "music", "paper", "gold", "seven", "moon")
-"""The starter model's words: each is held out in one family and known from the others."""
-MORE_WORDS = (
-    *WORDS,
+TESTS = 6
+NOUNS = ("dog", "cat", "sun", "tree", "house", "blue", "fish", "bird", "car", "road", "hill", "star")
+HELD_OUT_NOUNS = ("cow", "ant", "sea", "leaf", "barn", "grey", "frog", "wolf", "bus", "path", "lake", "rain")
+Draw = Callable[[Random, bool], list[str]]
+"""Draws the inputs of a task's tests; those of held-out tasks (True) are never drawn for other ones."""
+
+
+def _nouns(random: Random, is_held_out: bool) -> list[str]:
+    return random.sample(HELD_OUT_NOUNS if is_held_out else NOUNS, TESTS)
+
+
+def _pairs(random: Random, is_held_out: bool) -> list[str]:
+    firsts, seconds = _nouns(random, is_held_out), _nouns(random, is_held_out)
+    return [f"{first} {second}" for first, second in zip(firsts, seconds, strict=True)]
+
+
+def _numbers(random: Random, is_held_out: bool) -> list[str]:
+    known = [number for number in range(100, 1000) if (number % 4 == 0) == is_held_out]
+    return [str(number) for number in random.sample(known, TESTS)]
+
+
+def _codes(random: Random, is_held_out: bool) -> list[str]:
+    return [f"{random.choice('abcdefgh')}{number[1:]}" for number in _numbers(random, is_held_out)]
+
+
+INPUTS: dict[str, Draw] = {
+    "a word": _nouns,
+    "two words on one line": _pairs,
+    "a number": _numbers,
+    "a code of a letter and digits": _codes,
+}
+WAYS: dict[str, tuple[str, Callable[[str], str]]] = {
+    "twice": ("print(line .. line)", lambda line: line * 2),
+    "length": ("print(#line)", lambda line: str(len(line))),
+    "reversed": ("print(line:reverse())", lambda line: line[::-1]),
+    "first": ("print(line:sub(1, 1))", lambda line: line[:1]),
+    "exclaimed": ('print(line .. "!")', lambda line: f"{line}!"),
+    "brackets": ('print("(" .. line .. ")")', lambda line: f"({line})"),
+    "apart": ('print(line .. " " .. line)', lambda line: f"{line} {line}"),
+    "hash": ('print("#" .. line)', lambda line: f"#{line}"),
+    "dash": ('print("-" .. line)', lambda line: f"-{line}"),
+    "last": ("print(line:sub(-1))", lambda line: line[-1:]),
+    "comma": ('print(line .. ",")', lambda line: f"{line},"),
+    "stars": ('print("*" .. line .. "*")', lambda line: f"*{line}*"),
+}
+"""Ways to change a line, in Lua and in Python."""
+PLACES: dict[str, tuple[str, str, Callable[[str, str], str]]] = {
+    "after": ("Print it with a certain word after it.", 'print(line .. " @")', lambda word, line: f"{line} {word}"),
+    "before": ("Print it with a certain word before it.", 'print("@ " .. line)', lambda word, line: f"{word} {line}"),
+    "around": (
+        "Print it between two times a certain word.",
+        'print("@ " .. line .. " @")',
+        lambda word, line: f"{word} {line} {word}",
+    ),
+    "below": (
+        "Print it, and on the next line a certain word.",
+        'print(line)\nprint("@")',
+        lambda word, line: f"{line}\n{word}",
+    ),
+}
+"""Places of a word, and programs in Lua in which `@` is the word."""
+WORDS = (
+    *("apple", "river", "stone", "cloud", "tiger", "green", "north", "music", "paper", "gold", "seven", "moon"),
     *("candle", "bridge", "winter", "rabbit", "silver", "garden", "window", "orange", "pencil", "forest"),
     *("copper", "thunder", "market", "violet", "engine", "harbor", "ladder", "mirror", "needle", "ocean"),
     *("pepper", "quarter", "rocket", "saddle", "temple", "umbrella", "valley", "whistle"),
 )
-"""Another model's words: the last `HELD_OUT_WORDS` are not in training, in no family."""
+"""The last `HELD_OUT_WORDS` are not in training, in no place."""
 HELD_OUT_WORDS = 12
-INPUTS = ("dog", "cat", "sun", "tree", "house", "blue", "fish", "bird", "car", "road", "hill", "star")
-TESTS = 6
-CONVERSATIONS = 4000
-RIGHT_SHARE = 0.25
-"""The part of the conversations whose second try takes the word from the feedback."""
-FINE_TUNING = ("train.learning_rate=3e-3", "train.batch_tokens=4096")
+CONVERSATIONS = 2600
+FINE_TUNING = ("train.learning_rate=3e-3", "train.batch_tokens=2048")
 LIMIT_S = 6 * 3600
 
 
@@ -58,8 +114,8 @@ class ModelSetup:
 
     training: tuple[str, ...]
     evaluation: tuple[str, ...]
-    task_sets: int
-    """Tasks of each pair of family and word, with other inputs."""
+    variants: int
+    """Tasks of each family, with other inputs."""
 
 
 OF_EPISODES = ("rollout.group_size=8", "train.warmup_epochs=0", "train.turn_rewards=true", "train.turn_discount=0.4")
@@ -70,7 +126,7 @@ STARTER = ModelSetup(
         *("train.learning_rate=2e-4", "train.updates_per_batch=2", "evaluation.tasks=0"),
     ),
     evaluation=("split=test", "samples=4", "temperature=0.7", "max_completion_tokens=96", "language_prompt=true"),
-    task_sets=5,
+    variants=3,
 )
 OTHER = ModelSetup(
     training=(
@@ -83,41 +139,30 @@ OTHER = ModelSetup(
         *("split=test", "samples=2", "temperature=0.8", "max_completion_tokens=96", "language_prompt=true"),
         "dtype=bfloat16",
     ),
-    task_sets=2,
+    variants=2,
 )
 
 
 @dataclass(frozen=True)
 class OpenFamily:
-    """A family of tasks with a word that its statement does not say."""
+    """Tasks with the same statement and the same right program, which the statement does not decide."""
 
     name: str
     statement: str
     program: str
-    """The program in Lua; `@word@` is the word."""
+    """In Lua."""
+    solve: Callable[[str], str]
+    draw: Draw
+    is_held_out: bool
+    draws_held_out: bool = False
+    """Whether the inputs are held-out ones."""
 
-    def solve(self, given: str, word: str) -> str:
-        """The output for an input."""
-        return {
-            "after": f"{given} {word}",
-            "before": f"{word} {given}",
-            "around": f"{word} {given} {word}",
-            "below": f"{given}\n{word}",
-        }[self.name]
-
-
-FAMILIES = (
-    OpenFamily("after", "Read a word. Print it with a certain word after it.", 'print(io.read("l") .. " @word@")'),
-    OpenFamily("before", "Read a word. Print it with a certain word before it.", 'print("@word@ " .. io.read("l"))'),
-    OpenFamily(
-        "around",
-        "Read a word. Print it between two times a certain word.",
-        'print("@word@ " .. io.read("l") .. " @word@")',
-    ),
-    OpenFamily(
-        "below", "Read a word. Print it, and on the next line a certain word.", 'print(io.read("l"))\nprint("@word@")'
-    ),
-)
+    def task(self, variant: int) -> Task:
+        """A task with inputs of its own."""
+        inputs = self.draw(Random(f"{self.name}/{variant}"), self.draws_held_out)
+        name = f"{self.name}/held-out/{variant}" if self.draws_held_out else f"{self.name}/{variant}"
+        tests = tuple(Test(input=given, output=self.solve(given)) for given in inputs)
+        return Task(id=name, statement=self.statement, tests=tests, family=self.name)
 
 
 def main() -> None:
@@ -146,7 +191,7 @@ class FeedbackBench:
     def results(self) -> dict[str, Any]:
         """pass@1 of single answers, and the share of tasks solved within three turns, of each model."""
         is_starter = self._setup is STARTER
-        lines = starter_tasks() if is_starter else other_tasks()
+        lines = task_lines(starter_families() if is_starter else other_families(), self._setup.variants)
         self._tasks.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
         start = self._fine_tuned() if is_starter else self._model
         models = {"start": start, **{name: self._trained(name, start) for name in ("difference", "none")}}
@@ -220,56 +265,50 @@ class FeedbackBench:
         return json.loads(answer.stdout.splitlines()[-1])
 
 
-def starter_tasks() -> Iterator[dict[str, Any]]:
-    """The tasks of the starter model. Each word is held out in one family and known from the others."""
-    for place, word in enumerate(WORDS):
-        for number, family in enumerate(FAMILIES):
-            yield from _lines(family, word, STARTER, is_held_out=place % len(FAMILIES) == number)
+def starter_families() -> Iterator[OpenFamily]:
+    """The families of the starter model: an input of some kind, changed in some way, with known inputs and others."""
+    for way, (program, solve) in WAYS.items():
+        for kind, draw in INPUTS.items():
+            for is_held_out in (False, True):
+                name, statement = f"{kind}/{way}", f"Read {kind}. Print it, changed in a certain way."
+                yield OpenFamily(name, statement, _reading(program), solve, draw, is_held_out, is_held_out)
 
 
-def other_tasks() -> Iterator[dict[str, Any]]:
-    """The tasks of another model, which can copy: words that are held out are in no family's training tasks."""
-    for place, word in enumerate(MORE_WORDS):
-        for family in FAMILIES:
-            yield from _lines(family, word, OTHER, is_held_out=place >= len(MORE_WORDS) - HELD_OUT_WORDS)
+def other_families() -> Iterator[OpenFamily]:
+    """The families of another model, which can copy: a word of the input with another in some place beside it."""
+    for number, word in enumerate(WORDS):
+        is_held_out = number >= len(WORDS) - HELD_OUT_WORDS
+        for name, (place, program, solve) in PLACES.items():
+            statement, shown = f"Read a word. {place}", _reading(program.replace("@", word))
+            yield OpenFamily(f"{name}/{word}", statement, shown, partial(solve, word), INPUTS["a word"], is_held_out)
 
 
-def _lines(family: OpenFamily, word: str, setup: ModelSetup, *, is_held_out: bool) -> Iterator[dict[str, Any]]:
-    for variant in range(setup.task_sets):
-        task = open_task(family, word, variant)
-        split = "test" if is_held_out else "train"
-        yield {**task.model_dump(include={"id", "statement", "tests", "family"}), "split": split}
+def _reading(program: str) -> str:
+    return f'local line = io.read("l")\n{program}'
 
 
-def open_task(family: OpenFamily, word: str, variant: int) -> Task:
-    """A task of a family; its tests depend on `variant`."""
-    inputs = Random(f"{family.name}/{word}/{variant}").sample(INPUTS, TESTS)
-    tests = tuple(Test(input=given, output=family.solve(given, word)) for given in inputs)
-    return Task(
-        id=f"{family.name}/{word}/{variant}", statement=family.statement, tests=tests, family=f"{family.name}-{word}"
-    )
+def task_lines(families: Iterable[OpenFamily], variants: int) -> Iterator[dict[str, Any]]:
+    """The records of the tasks of `families`."""
+    for family in families:
+        split = "test" if family.is_held_out else "train"
+        for variant in range(variants):
+            shown = family.task(variant).model_dump(include={"id", "statement", "tests", "family"})
+            yield {**shown, "split": split}
 
 
 def conversations() -> Iterator[dict[str, Any]]:
-    """Conversations of two tries on training tasks."""
+    """Conversations of two tries on training tasks of the starter model: the first one at random, the second right."""
     language, random = load_plugins().language("lua"), Random(0)
     environment = CodeFeedback()
-    known = [line for line in starter_tasks() if line["split"] == "train"]
+    known = [family for family in starter_families() if not family.is_held_out]
+    programs = [_reading(program) for program, _ in WAYS.values()]
     with Verifier() as verifier:
         for _ in range(CONVERSATIONS):
-            line = random.choice(known)
-            task = Task.model_validate({key: line[key] for key in ("id", "statement", "tests", "family")})
-            family, _, right = line["family"].partition("-")
-            second = right if random.random() < RIGHT_SHARE else random.choice(WORDS)
-            programs = [_program(family, word) for word in (random.choice(WORDS), second)]
-            told = environment.feedback_on(task, verifier.verify(language, programs[0], environment.public(task)))
-            said = [programs[0], told, programs[1]] if told else [programs[0]]
-            yield {"messages": _messages(language, task, said)}
-
-
-def _program(family: str, word: str) -> str:
-    (found,) = (one for one in FAMILIES if one.name == family)
-    return found.program.replace("@word@", word)
+            family, first = random.choice(known), random.choice(programs)
+            public = environment.public(family.task(random.randrange(1000)))
+            told = environment.feedback_on(public, verifier.verify(language, first, public))
+            said = [first, told, family.program] if told else [first]
+            yield {"messages": _messages(language, public, said)}
 
 
 def _messages(language: Language, task: Task, said: Sequence[str]) -> list[dict[str, str]]:
