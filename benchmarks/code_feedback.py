@@ -9,7 +9,7 @@ nothing. All are evaluated on held-out tasks: inputs that are not in training fo
 in training for another one. What is done stays in FOLDER, so that the same command continues after an interrupt.
 
 The starter model has never seen a second try. It is first fine-tuned on conversations of two tries, the first of which
-changes the input in a way drawn at random: on few of them, after which a third of its second tries are right.
+changes the input in a way drawn at random; after them 0.44 of its second tries are right.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ WORDS = (
 )
 """The last `HELD_OUT_WORDS` are not in training, in no place."""
 HELD_OUT_WORDS = 12
-CONVERSATIONS = 2600
+CONVERSATIONS = 3300
 FINE_TUNING = ("train.learning_rate=3e-3", "train.batch_tokens=2048")
 LIMIT_S = 6 * 3600
 
@@ -123,7 +123,7 @@ STARTER = ModelSetup(
     training=(
         *OF_EPISODES,
         *("rollout.prompts_per_step=16", "rollout.temperature=1.0", "rollout.max_completion_tokens=96"),
-        *("train.learning_rate=2e-4", "train.updates_per_batch=2", "evaluation.tasks=0"),
+        *("train.learning_rate=6e-4", "train.updates_per_batch=2", "evaluation.tasks=0"),
     ),
     evaluation=("split=test", "samples=4", "temperature=0.7", "max_completion_tokens=96", "language_prompt=true"),
     variants=3,
