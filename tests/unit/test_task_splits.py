@@ -10,6 +10,7 @@ import pytest
 from agnostics.plugins.manager import load_plugins
 from agnostics.train.config import EvaluationConfig, RunConfig
 from agnostics.train.task_splits import TaskSplits, task_splits
+from agnostics.types.errors import UsageError
 from agnostics_datasets.jsonl import JsonLines
 from agnostics_datasets.starter_families import StarterFamilies
 from pydantic import ValidationError
@@ -44,6 +45,11 @@ def test_a_run_that_evaluates_before_and_after_only_trains_on_all_training_tasks
     assert train == [f"train-{n}" for n in range(30)]
     assert validation == []
     assert len(test) == 4
+
+
+def test_a_data_set_without_training_tasks_is_refused_by_its_name(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no task in its split 'train'"):
+        _splits(_file(tmp_path, test=5), tasks=4)
 
 
 def test_a_validation_split_chooses_the_best_checkpoint_where_there_is_one(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from agnostics.rollout.schedule import round_robin_order
 from agnostics.train.config import RunConfig
 from agnostics.types.dataset import Dataset
+from agnostics.types.errors import UsageError
 from agnostics.types.task import Task
 
 HELD_BACK = 10
@@ -31,9 +32,14 @@ class TaskSplits:
 
 
 def task_splits(config: RunConfig, adapter: Dataset, source: str | None) -> TaskSplits:
-    """The tasks of the run that `config` describes; they follow from the data set and the seed."""
+    """The tasks of the run that `config` describes; they follow from the data set and the seed.
+
+    Raises UsageError if there is none to train on.
+    """
     evaluation = config.evaluation
     train = list(adapter.tasks("train", source=source, seed=config.seed))
+    if not train:
+        raise UsageError(f"the data set {config.dataset} has no task in its split 'train'")
     test = _drawn(_of_split(evaluation.split, config, adapter, source), evaluation.tasks, config.seed)
     if not evaluation.eval_interval:
         return TaskSplits(train, [], test)
