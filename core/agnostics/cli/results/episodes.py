@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from agnostics.cli.output import console, json_option, plain, print_json, print_table
-from agnostics.cli.results.filters import filter_of, verification_options
+from agnostics.cli.results.filters import LARGEST_ID, LARGEST_INTEGER, filter_of, verification_options
 from agnostics.cli.results.reading import reading, store_option
 from agnostics.types.errors import UsageError
 from agnostics.util.text import plural
@@ -18,6 +17,7 @@ from agnostics.util.text import plural
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from agnostics.store.filters import VerificationFilter
     from agnostics.store.queries.episodes import StoredEpisode, StoredTurn
     from agnostics.store.views import EpisodeRow, ToolCallRow
 
@@ -27,10 +27,23 @@ _COLUMNS = ["id", "phase", "step", "task", "verdict", "turns", "reward", "tokens
 @click.command()
 @click.argument("run")
 @verification_options
-@click.option("--turns", type=click.IntRange(min=1), help="Episodes of this many turns.")
+@click.option("--turns", type=click.IntRange(1, LARGEST_INTEGER - 1), help="Episodes of this many turns.")
 @click.option("--failed-tools", is_flag=True, help="Episodes with a tool call that failed.")
-@click.option("--show", "shown", type=int, metavar="ID", help="One episode of RUN in full, as a conversation.")
-@click.option("-n", "count", default=20, show_default=True, type=click.IntRange(min=1), help="The number of episodes.")
+@click.option(
+    "--show",
+    "shown",
+    type=click.IntRange(0, LARGEST_ID),
+    metavar="ID",
+    help="One episode of RUN in full, as a conversation.",
+)
+@click.option(
+    "-n",
+    "count",
+    default=20,
+    show_default=True,
+    type=click.IntRange(1, LARGEST_INTEGER),
+    help="The number of episodes.",
+)
 @store_option
 @json_option
 def episodes(
@@ -54,7 +67,7 @@ def episodes(
     with reading(store) as connection:
         where = filter_of(connection, run, filters | {"turns": turns, "failed_tools": failed_tools})
         if shown is not None:
-            _show(_episode_of(connection, where.run, shown), as_json=as_json)
+            _show(_episode_of(connection, where, shown), as_json=as_json)
             return
         rows = list(episode_rows(connection, where, count))
     if as_json:
@@ -72,12 +85,13 @@ def _line(row: EpisodeRow) -> list[Any]:
     return [*place, row.sampled_tokens, row.observation_tokens, row.tool_calls, row.failed_tool_calls]
 
 
-def _episode_of(connection: Connection, run: str | None, completion_id: int) -> StoredEpisode:
+def _episode_of(connection: Connection, where: VerificationFilter, completion_id: int) -> StoredEpisode:
     from agnostics.store.queries.episodes import load_episode
 
     episode = load_episode(connection, completion_id)
-    if episode.row.run != run:
-        raise UsageError(f"--show: the episode {completion_id} is of the run {episode.row.run}, not of {run}")
+    own, wanted = (f"{one.run}:{one.phase}" if where.phase else one.run for one in (episode.row, where))
+    if own != wanted:
+        raise UsageError(f"--show: the episode {completion_id} is of {own}, not of {wanted}")
     return episode
 
 
@@ -106,7 +120,7 @@ def _as_dict(episode: StoredEpisode) -> dict[str, Any]:
 
 def _conversation(episode: StoredEpisode) -> Iterator[str]:
     row = episode.row
-    yield f"run {row.run}, {row.phase}, step {row.step}, task {row.task}, sample {row.sample}"
+    yield f"run {row.run}, {row.phase}, step {row.step}, task {_on_one_line(row.task)}, sample {row.sample}"
     reward = "" if row.reward is None else f", reward {row.reward:.3f}"
     yield f"{row.verdict}{reward}: {plural(row.turns, 'turn')}, {plural(row.sampled_tokens, 'token')} sampled"
     yield from ("", _rule("task"), _indented(episode.statement))
@@ -117,12 +131,10 @@ def _conversation(episode: StoredEpisode) -> Iterator[str]:
 
 def _turn(turn: StoredTurn, *, is_last: bool) -> Iterator[str]:
     row = turn.row
-    versions = ", ".join(map(str, turn.policy_versions))
+    versions = f"policy {', '.join(map(str, turn.policy_versions))}" if turn.policy_versions else ""
     truncated = "truncated" if row.finish_reason == "length" else ""
     yield ""
-    yield _rule(
-        f"turn {row.number}", plural(row.tokens, "token"), _time(row.sampling_ms), f"policy {versions}", truncated
-    )
+    yield _rule(f"turn {row.number}", plural(row.tokens, "token"), _time(row.sampling_ms), versions, truncated)
     yield _indented(row.text)
     for call in turn.tool_calls:
         yield from _tool_call(call)
@@ -138,14 +150,21 @@ def _turn(turn: StoredTurn, *, is_last: bool) -> Iterator[str]:
 
 def _tool_call(call: ToolCallRow) -> Iterator[str]:
     yield ""
-    yield _rule(f"tool {' '.join(call.tool.split())}", "ok" if call.ok else "failed", _time(call.wall_ms))
+    yield _rule(f"tool {_on_one_line(call.tool)}", "ok" if call.ok else "failed", _time(call.wall_ms))
     yield from (_indented(f"{name}: {value}") for name, value in call.arguments.items())
     yield _indented(call.output)
 
 
 def _indented(text: str) -> str:
-    """A text that a model or a program wrote: indented, it cannot pass for a line of ours."""
-    return indent(text.strip("\n"), "    ")
+    """A text that a model or a program wrote: indented, it cannot pass for a line of ours.
+
+    Only a line feed ends a line here, unlike for `textwrap.indent`: whatever else does is replaced (`plain`).
+    """
+    return "\n".join(f"    {line}" if line else "" for line in text.strip("\n").split("\n"))
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _rule(title: str, *facts: str) -> str:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from agnostics.store.filters import VerificationFilter
 
+LARGEST_ID, LARGEST_INTEGER = 2**63 - 1, 2**31 - 1
+"""The largest id, and the largest number of a step or a turn, that the database can hold."""
 _TIMES = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"]
 _RUN_OPTIONS = (
     click.option("--language", help="Runs in this language."),
@@ -92,9 +94,12 @@ def _steps(text: str | None) -> tuple[int, int] | None:
         return None
     first, _, last = text.partition("-")
     try:
-        return int(first), int(last or first)
+        steps = int(first), int(last or first)
     except ValueError:
         raise UsageError(f"--step: expected a number or two as in 10-20, not {text!r}") from None
+    if max(steps) > LARGEST_INTEGER:
+        raise UsageError(f"--step: no run has a step {max(steps)}")
+    return steps
 
 
 def _with(options: tuple[Any, ...], command: Callable[..., None]) -> Callable[..., None]:
