@@ -211,6 +211,19 @@ def test_an_observation_that_the_policy_did_not_read_is_marked(
     ]
 
 
+def test_a_submitted_program_is_shown_beside_the_conversation_that_does_not_hold_it(
+    browser: TestClient, runs: tuple[str, str, str], episode: Record
+) -> None:
+    url, _, run = runs
+    with Store.open(url) as store, store.recorder(run) as recorder:
+        made = episode(step=5, program="print('<submitted>')")
+        recorder.completion(replace(made, text="submit main.lua", turns=(made.turns[0], made.turns[1])))
+    path = _program_of(browser, run, "train 5")
+    shown = page(browser, path)
+    assert "<h2>Program" in shown
+    assert "print(&#39;&lt;submitted&gt;&#39;)" in shown
+
+
 def test_a_single_answer_is_shown_without_a_conversation(browser: TestClient, runs: tuple[str, str, str]) -> None:
     for row in re.findall(r"<tr.*?</tr>", page(browser, f"/runs/{runs[1]}/programs"), re.S)[1:3]:
         shown = page(browser, re.findall(r'href="(/programs/\d+)"', row)[0])
@@ -254,6 +267,9 @@ def test_long_conversations_are_shown_in_parts(
     assert len(page(browser, path)) < 500_000
     assert browser.get(f"{path}/turns/39/action").text == f"38 {long}"
     assert re.findall(r"sampled in 2.5 s · policy (\S+)<", page(browser, f"{path}?turn=40")) != []
+    assert walk(browser, f"{path}?turn={(1 << 31) - 1}", r'href="#turn-(\d+)"') == []
+    page(browser, f"{path}/turns/{(1 << 31) - 1}/action", 404)
+    page(browser, f"{path}/turns/1/calls/{(1 << 63) - 1}/output", 404)
 
 
 def test_curves_are_sent_once_for_each_state_of_a_run(browser: TestClient, runs: tuple[str, str, str]) -> None:
@@ -274,6 +290,10 @@ def test_a_missing_row_or_a_malformed_request_is_one_line(browser: TestClient, r
         page(browser, path, 400)
     for path in (f"/runs/{run}/tasks?after=a,1", f"/runs/{run}/tasks?after=1,a", f"/runs/{run}/steps?before=x"):
         page(browser, path, 400)
+    for path in ("/programs/1?turn=", "/programs/1/turns/", f"/runs/{run}/steps/", f"/runs/{run}/steps?before="):
+        for beyond in (str(1 << 31), "9" * 5000):
+            page(browser, f"{path}{beyond}{'/action' if 'turns' in path else ''}", 400)
+    page(browser, f"/programs/1?test={'9' * 5000}", 400)
     assert browser.post("/").status_code == 405
 
 

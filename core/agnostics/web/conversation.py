@@ -14,7 +14,7 @@ from agnostics.store.queries.episodes import StoredTurn
 from agnostics.store.views import ToolCallRow, TurnRow, VersionSpanRow
 from agnostics.types.code_extraction import markdown_parts
 from agnostics.web.escaping import Excerpt, excerpt
-from agnostics.web.page import Page, download, not_found, number, paginate, path_number, reading
+from agnostics.web.page import LARGEST_INTEGER, Page, download, not_found, number, paginate, path_number, reading
 from agnostics.web.queries.episodes import turns_page
 
 TURNS = 16
@@ -65,7 +65,7 @@ class ConversationPage:
 
 def conversation(request: Request, connection: Connection, completion_id: int) -> ConversationPage:
     """The turns from the one that the query of the URL says."""
-    first = number(request.query_params.get("turn"), "turn") or 1
+    first = number(request.query_params.get("turn"), "turn", LARGEST_INTEGER) or 1
     found = turns_page(connection, completion_id, TURNS + 1, first)
     page = paginate(request, list(map(_turn, found.turns)), TURNS, "turn", lambda turn: turn.row.number + 1)
     return ConversationPage(page, found.count, found.version_spans)
@@ -96,7 +96,7 @@ def full_call_text(request: Request) -> Response:
 
 
 def _turn_or_404(connection: Connection, request: Request) -> StoredTurn:
-    place = path_number(request, "turn")
+    place = path_number(request, "turn", LARGEST_INTEGER)
     found = turns_page(connection, path_number(request, "program"), 1, place).turns
     if not found or found[0].row.number != place:
         raise not_found("turn")

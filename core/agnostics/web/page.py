@@ -15,7 +15,9 @@ from starlette.responses import Response
 from agnostics.store.records import sanitize
 
 LONGEST_PARAMETER = 500
-_LARGEST = 2**63 - 1
+LARGEST_ID = 2**63 - 1
+LARGEST_INTEGER = 2**31 - 1
+"""The largest number in a column that holds no ids: a step, a turn."""
 T = TypeVar("T")
 
 
@@ -64,18 +66,19 @@ def choice(request: Request, name: str, choices: Collection[str], default: str =
     return given
 
 
-def number(given: str | int | None, name: str) -> int | None:
-    """A number in the range of the database, None if it is absent."""
+def number(given: str | int | None, name: str, largest: int = LARGEST_ID) -> int | None:
+    """A number in the range of its column, None if it is absent."""
     if given is None or given == "":
         return None
-    if not str(given).isascii() or not str(given).isdigit() or int(given) > _LARGEST:
+    digits = str(given)
+    if not digits.isascii() or not digits.isdigit() or len(digits) > len(str(largest)) or int(digits) > largest:
         raise HTTPException(400, f"{name} must be a number.")
-    return int(given)
+    return int(digits)
 
 
-def path_number(request: Request, name: str) -> int:
+def path_number(request: Request, name: str, largest: int = LARGEST_ID) -> int:
     """A number in the path of the URL."""
-    given = number(request.path_params[name], name)
+    given = number(request.path_params[name], name, largest)
     assert given is not None
     return given
 

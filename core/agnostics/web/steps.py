@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from agnostics.types.rollout import PHASES
-from agnostics.web.page import choice, not_found, number, paginate, path_number, reading, render
+from agnostics.web.page import LARGEST_INTEGER, choice, not_found, number, paginate, path_number, reading, render
 from agnostics.web.queries import steps as queries
 from agnostics.web.queries.runs import SECONDS, run_settings
 from agnostics.web.runs import run_or_404
@@ -34,7 +34,7 @@ def of_run(request: Request) -> Response:
     """The steps of a run, newest first."""
     with reading(request) as connection:
         line = run_or_404(connection, request)
-        before = number(request.query_params.get("before"), "before")
+        before = number(request.query_params.get("before"), "before", LARGEST_INTEGER)
         steps = queries.steps_page(connection, line.run, SIZE + 1, before)
     rows = paginate(request, list(steps.items()), SIZE, "before", lambda item: item[0])
     return render(request, "steps.html", line=line, page=rows)
@@ -42,7 +42,7 @@ def of_run(request: Request) -> Response:
 
 def step(request: Request) -> Response:
     """One step of a run, or an evaluation after it."""
-    number_ = path_number(request, "step")
+    number_ = path_number(request, "step", LARGEST_INTEGER)
     phase = choice(request, "phase", PHASES, "train")
     after = number(request.query_params.get("after"), "after")
     with reading(request) as connection:
