@@ -135,6 +135,22 @@ async def test_the_errors_of_files_are_python_s(sandbox_env: AgnosticsSandboxEnv
     assert (await sandbox_env.exec(["ls"])).stdout.split("\n", 1)[0] == "$(touch made) -rf; '"
 
 
+@pytest.mark.parametrize("odd", ["\0", "\ud800"])
+async def test_what_no_command_can_hold_is_a_failed_command_and_not_the_end_of_a_sample(
+    sandbox_env: AgnosticsSandboxEnvironment, odd: str
+) -> None:
+    result = await sandbox_env.exec(["echo", f"a{odd}b"])
+    assert (result.success, result.returncode, result.stdout) == (False, 127, "")
+    assert "cannot be a file name, argument or variable" in result.stderr
+    with pytest.raises(FileNotFoundError, match=r"a.*b"):
+        await sandbox_env.read_file(f"a{odd}b")
+    with pytest.raises(FileNotFoundError, match=r"a.*b"):
+        await sandbox_env.write_file(f"a{odd}b", "")
+    assert (await sandbox_env.exec(["wc", "-c"], input=f"a{odd}b")).success
+    await sandbox_env.write_file("odd", f"a{odd}b")
+    assert (await sandbox_env.exec(["echo", "on"])).stdout == "on\n"
+
+
 async def test_another_user_and_a_sandbox_that_has_ended_are_told_apart(
     sandbox_env: AgnosticsSandboxEnvironment,
 ) -> None:

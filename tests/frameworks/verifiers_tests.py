@@ -101,11 +101,12 @@ def test_the_hidden_tests_are_in_no_message(evaluate: Callable[..., list[vf.Epis
     assert not any("12" in question or "3\n" in question for question in seen)
 
 
+@pytest.mark.parametrize("arguments", ["[1", '{"command": "a\\u0000b"}', '{"command": "a\\ud800b"}', '{"command": 1}'])
 def test_calls_that_make_no_sense_and_endless_ones_end_without_reward(
-    evaluate: Callable[..., list[vf.Episode]],
+    evaluate: Callable[..., list[vf.Episode]], arguments: str
 ) -> None:
     odd = bash("true")
-    odd["tool_calls"][0]["function"]["arguments"] = "[1"
+    odd["tool_calls"][0]["function"]["arguments"] = arguments
     episodes = evaluate(lambda question: odd if question.startswith("Use") else bash("exit 3"), "lua", max_turns=4)
     assert rewards(episodes) == {"sum": 0.0, "product": 0.0}
     for episode in episodes:

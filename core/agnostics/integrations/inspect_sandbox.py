@@ -32,6 +32,7 @@ from agnostics.integrations.session_files import FileTooLarge, read_file, write_
 from agnostics.integrations.shared_pools import SandboxConfig, SharedPools
 from agnostics.sandbox.protocol import RunResult
 from agnostics.sandbox.session import TRANSFER_BYTES, Session, SessionError
+from agnostics.types.errors import AgnosticsError
 from agnostics.types.verification import Verdict
 
 T = TypeVar("T")
@@ -41,6 +42,8 @@ _POOLS = SharedPools()
 _IN_FOLDER = ("/bin/sh", "-c", 'cd -- "$1" && shift && exec "$@"', "sh")
 _NOT_PERMITTED = r"(cannot start|sh: [^:]*:( exec:)?) {name}: Permission denied\n?"
 """What the harness and the shells say of a command that they may not execute."""
+_NOT_STARTED = 127
+"""The exit status that shells report of a command that cannot be started."""
 _SIGNALLED = 128
 """Added to the number of a signal, it is the exit status that shells report."""
 
@@ -70,15 +73,18 @@ class AgnosticsSandboxEnvironment(SandboxEnvironment):
         if user is not None:
             raise SandboxUserUnsupportedError(f"a session of agnostics has one user and runs nothing as {user!r}")
         argv = cmd if cwd is None else [*_IN_FOLDER, cwd, *cmd]
-        stdin = input.encode() if isinstance(input, str) else input or b""
+        stdin = _bytes(input or b"")
         limit, limit_text = (
             SandboxEnvironmentLimits.MAX_EXEC_OUTPUT_SIZE,
             SandboxEnvironmentLimits.MAX_EXEC_OUTPUT_SIZE_STR,
         )
         run_s = timeout or self._run_s
-        result = await self._call(
-            lambda: self._session.exec(argv, stdin=stdin, environment=env, run_s=run_s, output_bytes=limit)
-        )
+        try:
+            result = await self._call(
+                lambda: self._session.exec(argv, stdin=stdin, environment=env, run_s=run_s, output_bytes=limit)
+            )
+        except AgnosticsError as error:  # a model wrote what no command can hold
+            return ExecResult(False, _NOT_STARTED, "", f"cannot start: {error}\n")
         if result.verdict is Verdict.TIME_LIMIT:
             raise TimeoutError(f"the command was stopped after {run_s:g} seconds")
         if result.verdict is Verdict.OUTPUT_LIMIT or result.truncated:
@@ -90,8 +96,7 @@ class AgnosticsSandboxEnvironment(SandboxEnvironment):
 
     async def write_file(self, file: str, contents: str | bytes) -> None:
         """Write a file of at most 64 MiB."""
-        data = contents.encode() if isinstance(contents, str) else contents
-        await self._call(lambda: write_file(self._session, file, data))
+        await self._call(lambda: write_file(self._session, file, _bytes(contents)))
 
     @overload
     async def read_file(self, file: str, text: Literal[True] = True) -> str: ...
@@ -194,6 +199,11 @@ def _exit_status(result: RunResult) -> int:
     if result.exit_code is not None:
         return result.exit_code
     return _SIGNALLED + (result.signal or 9)
+
+
+def _bytes(text: str | bytes) -> bytes:
+    """A text as UTF-8; of half of a surrogate pair, which a model may write, the bytes that stand for it."""
+    return text.encode(errors="surrogatepass") if isinstance(text, str) else text
 
 
 def _text(output: bytes) -> str:

@@ -7,7 +7,8 @@ import os
 from pathlib import PurePosixPath
 
 from agnostics.sandbox.protocol import RunResult
-from agnostics.sandbox.session import TRANSFER_BYTES, Session
+from agnostics.sandbox.session import TRANSFER_BYTES, Session, SessionError
+from agnostics.types.errors import AgnosticsError
 from agnostics.types.verification import Verdict
 
 _READ = """
@@ -58,7 +59,12 @@ def write_file(session: Session, path: str, data: bytes) -> None:
 
 def _run(session: Session, script: str, paths: tuple[str, ...], stdin: bytes, output_bytes: int | None) -> RunResult:
     argv = ("/bin/sh", "-c", script, "sh", *paths)
-    return session.exec(argv, stdin=stdin, run_s=_TRANSFER_S, output_bytes=output_bytes)
+    try:
+        return session.exec(argv, stdin=stdin, run_s=_TRANSFER_S, output_bytes=output_bytes)
+    except SessionError:
+        raise
+    except AgnosticsError as error:  # a NUL or half of a surrogate pair, which no path holds
+        raise FileNotFoundError(errno.ENOENT, str(error), paths[0]) from error
 
 
 def _raise_for(result: RunResult, path: str) -> None:

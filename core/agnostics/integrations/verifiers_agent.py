@@ -139,9 +139,10 @@ def _command_of(call: Any) -> str | None:
     """The command in a call, which a model wrote, or None if there is none."""
     try:
         command = json.loads(call.function.arguments)["command"]
-    except (ValueError, TypeError, LookupError, RecursionError):
+        command.encode()  # which half of a surrogate pair cannot be
+    except (AttributeError, ValueError, TypeError, LookupError, RecursionError):
         return None
-    return command if call.function.name == "bash" and isinstance(command, str) and "\0" not in command else None
+    return command if call.function.name == "bash" and "\0" not in command else None
 
 
 def _shortened(text: str) -> str:
