@@ -116,6 +116,24 @@ def test_calls_that_make_no_sense_and_endless_ones_end_without_reward(
         assert episode.traces[0].stop_condition == "max_turns"
 
 
+def test_an_episode_whose_time_is_up_while_its_session_opens_leaves_none(dataset: str) -> None:
+    async def sessions_after_an_episode() -> int:
+        environment = load_environment(language="lua", dataset=dataset, split="train", sandbox="bubblewrap")
+        await environment.start()
+        try:
+            for _ in range(2):  # the warm slot is in use, and another one takes longer than the episode has
+                environment._pool.open()
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.001):
+                    await environment.run(next(iter(environment.taskset)), None)
+            await asyncio.sleep(1)
+            return len(environment._pool._sessions)
+        finally:
+            await environment.stop()
+
+    assert asyncio.run(sessions_after_an_episode()) == 2
+
+
 def test_the_environment_is_loaded_from_python_with_the_same_settings(dataset: str) -> None:
     environment = load_environment(language="lua", dataset=dataset, split="train", sandbox="bubblewrap")
     assert isinstance(environment, vf.Env)

@@ -101,11 +101,12 @@ class AgnosticsEnv(vf.Env[AgnosticsEnvConfig]):
 
     async def run(self, task: AgnosticsTask, agents: vf.Agents) -> None:
         """Let the agent work in a session of its own."""
-        session = await asyncio.to_thread(self._pool.open)
+        opening = asyncio.ensure_future(asyncio.to_thread(self._pool.open))
         try:
+            session = await asyncio.shield(opening)
             await agents.agent.run(task, runtime=SessionRuntime(session, self._verifier.mode))
-        finally:
-            await asyncio.to_thread(session.close)
+        finally:  # the episode's time may be up before the session is open: no thread can be cancelled
+            await asyncio.to_thread((await opening).close)
 
     async def finalize(self, task: AgnosticsTask, episode: vf.Episode) -> None:
         """Verify what the agent answered. Raises AgnosticsError if the sandbox failed, which is no failed test."""

@@ -25,7 +25,7 @@ _metadata = MetaData()
 
 @dataclass(frozen=True, slots=True)
 class VerificationRow:
-    """One completion with its verification and reward."""
+    """One completion with its verification and reward; of an episode, `completion` is the last action."""
 
     run: str
     language: str

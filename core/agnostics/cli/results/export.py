@@ -40,7 +40,8 @@ def export(
 ) -> None:
     """Export the verifications of RUN, or of every run, as JSON Lines, CSV or Parquet.
 
-    The columns are those of the view `verifications`. RUN may name one phase of a run, as in last:eval_after.
+    The columns are those of the view `verifications`: of an episode, the last action alone. RUN may name one phase of a
+    run, as in last:eval_after.
 
     --format sft exports prompts and completions for `agn sft`: accepted ones, each program once, of training unless a
     phase is named. They are JSON Lines, or Parquet with --output.
