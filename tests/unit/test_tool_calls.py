@@ -79,6 +79,25 @@ def test_calls_in_json_are_read_as_qwen_and_llama_write_them(text: str) -> None:
     assert parse_calls(text, "json", TOOLS) == [ToolCall("bash", {"command": "ls"})]
 
 
+@pytest.mark.parametrize("between", ["; ", ";", "\n", " ;\n ", ""])
+@pytest.mark.parametrize("tag", ["", "<|python_tag|>", "<|python_tag|>\n"])
+def test_several_calls_of_llama_follow_each_other(between: str, tag: str) -> None:
+    calls = [json.dumps({"name": "bash", "parameters": {"command": text}}) for text in ("ls; pwd", '}; {"name"')]
+    calls.append(json.dumps({"name": "submit", "parameters": {"path": "a"}}))
+    assert parse_calls(tag + between.join(calls), "json", TOOLS) == [
+        ToolCall("bash", {"command": "ls; pwd"}),
+        ToolCall("bash", {"command": '}; {"name"'}),
+        ToolCall("submit", {"path": "a"}),
+    ]
+
+
+def test_what_follows_a_call_of_llama_and_is_none_is_malformed() -> None:
+    call = json.dumps({"name": "submit", "parameters": {"path": "a"}})
+    ran, said = parse_calls(f"{call}; I am done; {call}", "json", TOOLS)
+    assert ran == ToolCall("submit", {"path": "a"})
+    assert said == MalformedCall("the call is not valid JSON: Expecting value (character 49)")
+
+
 def test_a_string_of_json_may_hold_a_closing_tag() -> None:
     arguments = {"command": "echo '<tool_call>\n</tool_call>\n'"}
     assert parse_calls(as_json("bash", arguments), "json", TOOLS) == [ToolCall("bash", arguments)]
@@ -112,7 +131,22 @@ def test_calls_are_in_order_and_those_in_the_reasoning_do_not_count(form: CallFo
         ),
         (
             as_text("edit", "a\n<<<<<<< SEARCH\nx\n>>>>>>> REPLACE"),
-            "edit: a block is not complete; the line '=======' is missing",
+            "edit: the line '>>>>>>> REPLACE' stands in a block before its '======='; "
+            "such a line can be neither searched for nor written",
+        ),
+        (
+            as_text("edit", "a\n<<<<<<< SEARCH\nTitle\n=======\n\n=======\nName\n>>>>>>> REPLACE"),
+            "edit: the line '=======' stands in a block before its '>>>>>>> REPLACE'; "
+            "such a line can be neither searched for nor written",
+        ),
+        (
+            as_text("edit", "a\n<<<<<<< SEARCH\nx\n=======\ny\n<<<<<<< SEARCH\nb\n=======\nc\n>>>>>>> REPLACE"),
+            "edit: the line '<<<<<<< SEARCH' stands in a block before its '>>>>>>> REPLACE'; "
+            "such a line can be neither searched for nor written",
+        ),
+        (
+            as_text("edit", "a\n<<<<<<< SEARCH\nx\n=======\ny"),
+            "edit: a block is not complete; the line '>>>>>>> REPLACE' is missing",
         ),
         (as_text("edit", "a\n<<<<<<< SEARCH\n=======\nb\n>>>>>>> REPLACE"), "edit: a SEARCH section is empty"),
         (
@@ -252,6 +286,8 @@ def test_a_call_is_read_as_it_was_written_as_json(path: str, old: str, new: str)
         as_json("bash", {}).replace("{}", "1" * MEGABYTE + ".0e9"),
         as_json("bash", {str(number): "" for number in range(MEGABYTE // 10)}),
         "<|python_tag|>" + "{" * MEGABYTE,
+        '{"name": "bash"};' * (MEGABYTE // 17),
+        '{"name": "bash"}' + " " * MEGABYTE + "x",
     ],
 )
 @pytest.mark.parametrize("form", ["text", "json"])

@@ -32,7 +32,7 @@ def parse_calls(text: str, form: CallForm, tools: Sequence[Tool]) -> list[ToolCa
     """The calls in a completion, in order, without those in its reasoning.
 
     A call begins with an opening tag at the start of a line and ends with a closing tag at the end of one; Llama's
-    form, an object without tags, is the whole message. Takes time linear in the text.
+    form, objects without tags, is the whole message. Takes time linear in the text.
     """
     answer = strip_reasoning(text)
     return [_call(raw, tools) for raw in (json_calls(answer) if form == "json" else text_calls(answer))]

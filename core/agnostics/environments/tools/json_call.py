@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import NoReturn
 
 from agnostics.environments.tools.raw_call import RawCall
@@ -13,6 +14,8 @@ from agnostics.environments.tools.tool import ArgumentError, Tool, shown
 _OPEN, _CLOSE, _PYTHON_TAG = "<tool_call>", "</tool_call>", "<|python_tag|>"
 _BARE_CALL = re.compile(r'\{\s*+"(?:name"|type"\s*+:\s*+"function")')
 """The beginning of a bare call, which tells it from an answer that is a JSON object."""
+_BETWEEN = re.compile(r"\s*+(?:;\s*+)?")
+"""What stands between two bare calls."""
 _ARGUMENT_KEYS = ("arguments", "parameters")
 _FORM = '{"name": "...", "arguments": {...}}'
 
@@ -21,7 +24,7 @@ def json_calls(text: str) -> Iterator[RawCall | ArgumentError]:
     """The calls in a message without reasoning, and the reasons why others are none."""
     message = text.strip()
     if message.startswith(_PYTHON_TAG) or _BARE_CALL.match(message):
-        yield _call(message.removeprefix(_PYTHON_TAG))
+        yield from _bare_calls(message.removeprefix(_PYTHON_TAG).lstrip())
         return
     lines = iter(text.split("\n"))
     for line in lines:
@@ -30,6 +33,20 @@ def json_calls(text: str) -> Iterator[RawCall | ArgumentError]:
             yield _tagged_call(tag.removeprefix(_OPEN), lines)
         elif tag == _CLOSE:
             yield ArgumentError(f"there is a '{_CLOSE}' without a '{_OPEN}' before it")
+
+
+def _bare_calls(text: str) -> Iterator[RawCall | ArgumentError]:
+    """The calls in a text of JSON objects, one after another; what is no JSON ends them."""
+    at, end = 0, len(text)
+    while at == 0 or at < end:
+        try:
+            with _errors_of_the_call():
+                value, at = _DECODER.raw_decode(text, at)
+        except ArgumentError as error:
+            yield error
+            return
+        yield _raw_call(value)
+        at = _BETWEEN.match(text, at).end()
 
 
 def _tagged_call(line: str, lines: Iterator[str]) -> RawCall | ArgumentError:
@@ -46,29 +63,30 @@ def _tagged_call(line: str, lines: Iterator[str]) -> RawCall | ArgumentError:
 
 def _call(text: str) -> RawCall | ArgumentError:
     try:
-        name, arguments = _name_and_arguments(_object(text))
+        with _errors_of_the_call():
+            value = _DECODER.decode(text)
+    except ArgumentError as error:
+        return error
+    return _raw_call(value)
+
+
+def _raw_call(value: object) -> RawCall | ArgumentError:
+    try:
+        name, arguments = _name_and_arguments(value)
     except ArgumentError as error:
         return error
     return RawCall(name, lambda tool: _arguments(arguments, tool))
 
 
-def _object(text: str) -> dict[str, object]:
-    """The JSON object in a text. Numbers, which no tool takes, are not converted: it would take quadratic time."""
+@contextmanager
+def _errors_of_the_call() -> Iterator[None]:
+    """Raises ArgumentError for what is no JSON."""
     try:
-        value = json.loads(
-            text,
-            object_pairs_hook=_without_duplicates,
-            parse_int=lambda _: 0,
-            parse_float=lambda _: 0.0,
-            parse_constant=_refuse_constant,
-        )
+        yield
     except json.JSONDecodeError as error:
         raise ArgumentError(f"the call is not valid JSON: {error.msg} (character {error.pos})") from error
     except RecursionError as error:
         raise ArgumentError(f"the call is nested too deeply; write {_FORM}") from error
-    if not isinstance(value, dict):
-        raise ArgumentError(f"the call is not a JSON object; write {_FORM}")
-    return value
 
 
 def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -84,7 +102,18 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ArgumentError(f"the call is not valid JSON: it holds {name}")
 
 
-def _name_and_arguments(value: Mapping[str, object]) -> tuple[str, Mapping[str, object]]:
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_without_duplicates,
+    parse_int=lambda _: 0,
+    parse_float=lambda _: 0.0,
+    parse_constant=_refuse_constant,
+)
+"""Numbers, which no tool takes, are not converted: it would take quadratic time."""
+
+
+def _name_and_arguments(value: object) -> tuple[str, Mapping[str, object]]:
+    if not isinstance(value, dict):
+        raise ArgumentError(f"the call is not a JSON object; write {_FORM}")
     name, keys = value.get("name"), [key for key in _ARGUMENT_KEYS if key in value]
     if not isinstance(name, str) or len(keys) != 1:
         raise ArgumentError(f"the call needs a name and arguments; write {_FORM}")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from agnostics.environments.tools.tool import ArgumentError
 
 _SEARCH, _DIVIDER, _REPLACE = "<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE"
+_MARKS = (_SEARCH, _DIVIDER, _REPLACE)
 _MAX_COUNTED = 10
 _CONTEXT_LINES = 8
 
@@ -34,10 +35,16 @@ def blocks_of(text: str) -> Iterator[Replacement]:
 
 
 def _until(mark: str, lines: Iterator[str]) -> str:
+    """The lines before `mark`. Another mark among them could be meant in two ways, so it is refused."""
     taken = list[str]()
     for line in lines:
-        if line.rstrip() == mark:
+        if (tag := line.rstrip()) == mark:
             return "".join(f"{text}\n" for text in taken)
+        if tag in _MARKS:
+            raise ArgumentError(
+                f"the line '{tag}' stands in a block before its '{mark}'; "
+                "such a line can be neither searched for nor written"
+            )
         taken.append(line)
     raise ArgumentError(f"a block is not complete; the line '{mark}' is missing")
 
