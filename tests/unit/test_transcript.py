@@ -47,6 +47,7 @@ def test_an_episode_ends_where_an_observation_leaves_no_room_for_an_action() -> 
     rollout = transcript.rollout(None)
     assert rollout.token_ids == (4, END)
     assert (rollout.finish_reason, rollout.turns[0].observation) == ("length", "told")
+    assert rollout.turns[0].observation_tokens == 0
     roomy = _transcript(max_context_tokens=7)
     assert roomy.add_turn(_action(4, END), TOLD, (0.0, 0.0))
     assert roomy.room == 1
@@ -55,7 +56,9 @@ def test_an_episode_ends_where_an_observation_leaves_no_room_for_an_action() -> 
 def test_nothing_follows_the_last_action() -> None:
     transcript = _transcript()
     assert not transcript.add_turn(_action(4, END, is_last=True), TOLD, (0.0, 0.0))
-    assert transcript.rollout(None).token_ids == (4, END)
+    rollout = transcript.rollout(None)
+    assert rollout.token_ids == (4, END)
+    assert [(turn.observation, turn.observation_tokens) for turn in rollout.turns] == [("told", 0)]
 
 
 def test_an_endpoint_gets_messages() -> None:

@@ -72,7 +72,7 @@ class Transcript:
                 {"role": "assistant", "content": action.text},
                 {"role": observation.role, "content": observation.text},
             ]
-        self._turns.append(_turn(action, transition, len(tokens), times_ms))
+        self._turns.append(_turn(action, transition, len(tokens) if goes_on else 0, times_ms))
         return goes_on
 
     def rollout(self, verification: Verification | None) -> Rollout:

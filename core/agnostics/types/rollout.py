@@ -93,8 +93,9 @@ class Turn:
     num_tokens: int
     finish_reason: FinishReason
     observation: str | None = None
-    """The content of the observation; None after the last action."""
+    """The content of the observation; None where the environment gave none."""
     observation_tokens: int = 0
+    """Those that the policy has read: 0 where the episode had ended."""
     verification: Verification | None = None
     reward: float | None = None
     tool_calls: tuple[ToolCallRecord, ...] = ()

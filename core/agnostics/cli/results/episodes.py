@@ -141,7 +141,7 @@ def _turn(turn: StoredTurn, *, is_last: bool) -> Iterator[str]:
     verdict, reward = row.verdict or "", "" if row.reward is None else f"reward {row.reward:.3f}"
     if row.observation is not None:
         yield ""
-        tokens = plural(row.observation_tokens, "token") + (", not read: the episode had ended" if is_last else "")
+        tokens = "not read: the episode had ended" if is_last else plural(row.observation_tokens, "token")
         yield _rule("environment", verdict, reward, tokens, _time(row.environment_ms))
         yield _indented(row.observation)
     elif verdict or reward:
