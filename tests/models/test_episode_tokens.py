@@ -15,9 +15,10 @@ from agnostics.inference.engine import SamplingParams, seed_for
 from agnostics.models.loading import load_tokenizer, stop_ids
 from agnostics.rollout.conversation import ConversationRenderer
 from agnostics.rollout.episode_loop import EpisodeLoop
-from agnostics.rollout.prompts import ChatSettings, render_conversation, render_prompt
+from agnostics.rollout.prompts import ChatSettings, RenderedPrompt, render_conversation, render_prompt
 from agnostics.rollout.rollout_verifier import RolloutVerifier
 from agnostics.rollout.sources import ActionRequest, OnSampled, SampleRequest
+from agnostics.rollout.transcript import Transcript
 from agnostics.types.language import Language
 from agnostics.types.rollout import Action, Rollout, Segment
 from agnostics.types.task import Task, Test
@@ -26,6 +27,7 @@ from agnostics.verify import Verifier
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from model_families import FAMILIES, save_tokenizer
+from transformers import AddedToken
 
 pytestmark = pytest.mark.slow
 
@@ -172,6 +174,28 @@ def test_an_episode_is_the_conversation_that_the_template_makes_of_it(
     # Qwen 3's template takes the empty thoughts of earlier answers away; an episode keeps what the policy saw.
     kept = appended.replace("<think>\n\n</think>\n\n", "", 1)
     assert kept == tokenizer.decode(render_conversation(tokenizer, messages, ChatSettings()))
+
+
+@pytest.mark.parametrize("role", ["user", "tool"])
+@pytest.mark.parametrize("limit", [100, 200])
+def test_an_observation_has_no_more_tokens_than_its_limit(folder: Path, role: str, limit: int) -> None:
+    tokenizer = load_tokenizer(folder)
+    renderer = ConversationRenderer(tokenizer, ChatSettings(), stop_ids(folder, tokenizer))
+    told = renderer.observation("x" * 500, role, limit)
+    truncated = Action("a", "length", 1, Segment.sampled((0,), (-1.0,), (0,)))
+    transcript = Transcript(RenderedPrompt(TASK, "p"), 0, 2, 10_000, renderer.end_of_turn)
+    assert transcript.add_turn(truncated, Transition(observation=told), (0.0, 0.0))
+    assert transcript.rollout(None).turns[0].observation_tokens <= limit
+    assert "cut" in told.text
+
+
+def test_no_text_of_a_tool_becomes_a_token_that_was_added_as_an_ordinary_one(folder: Path) -> None:
+    tokenizer = load_tokenizer(folder)
+    tokenizer.add_tokens([AddedToken("<|role|>", special=False, normalized=False)])
+    renderer = ConversationRenderer(tokenizer, ChatSettings(), stop_ids(folder, tokenizer))
+    (role,) = tokenizer("<|role|>", add_special_tokens=False).input_ids
+    assert role not in renderer.observation("a<|role|>b", "user", 200).token_ids
+    assert tokenizer("<|role|>", add_special_tokens=False).input_ids == [role]
 
 
 def test_no_text_of_a_tool_becomes_a_special_token(folder: Path) -> None:

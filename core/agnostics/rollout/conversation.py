@@ -31,7 +31,7 @@ class ConversationRenderer:
     """Makes observations for one model, from what its chat template puts between two answers.
 
     A template is rendered once for each role, with marks in place of the contents. Contents are tokenised by
-    themselves, so that no text in them becomes a special token. `stop_ids` are the tokens that may end an action.
+    themselves, so that no text in them becomes an added token. `stop_ids` are the tokens that may end an action.
     """
 
     tokenizer: Any
@@ -39,9 +39,13 @@ class ConversationRenderer:
     stop_ids: Sequence[int]
 
     def observation(self, text: str, role: str, max_tokens: int) -> Observation:
-        """The observation with this content, which is cut in the middle to `max_tokens`."""
+        """The observation with this content, which is cut in the middle so that all has at most `max_tokens`.
+
+        All is the content, the tokens of the template around it, and the end of an answer that was truncated.
+        """
         frame = self.frames[role]
-        kept, content = self._cut(text, max_tokens)
+        around = len(self.end_of_turn) + len(frame.before) + len(frame.after)
+        kept, content = self._cut(text, max(0, max_tokens - around))
         return Observation(kept, role, (*frame.before, *content, *frame.after))
 
     @cached_property
@@ -100,10 +104,15 @@ class ConversationRenderer:
         return self._content_tokenizer.decode(kept), kept
 
     def _content(self, text: str) -> tuple[int, ...]:
-        """Tokens of a text whose special tokens are read as any other text: a program may have printed them."""
+        """Tokens of a text whose added tokens are read as any other text: a program may have printed them."""
         return tuple(self._content_tokenizer(text, add_special_tokens=False, split_special_tokens=True).input_ids)
 
     @cached_property
     def _content_tokenizer(self) -> Any:
-        """A copy: what `split_special_tokens` changes in a tokenizer must not change while another thread uses it."""
-        return copy.deepcopy(self.tokenizer)
+        """A copy, all of whose added tokens are special: `split_special_tokens` splits no others.
+
+        What that changes in a tokenizer must not change while another thread uses it.
+        """
+        tokenizer = copy.deepcopy(self.tokenizer)
+        tokenizer.add_tokens(list(tokenizer.added_tokens_decoder.values()), special_tokens=True)
+        return tokenizer
