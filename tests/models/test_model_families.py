@@ -11,6 +11,7 @@ from pathlib import Path
 
 import preloaded
 import pytest
+from agnostics.environments.environment import EpisodeLimits
 from agnostics.models.loading import context_length, load_tokenizer, stop_ids
 from agnostics.rollout.prompts import ChatSettings, ConversationSettings, render_prompt
 from agnostics.train.config import RunConfig, TrainConfig
@@ -94,9 +95,11 @@ def test_prompt_and_completion_stay_where_longrope_has_one_set_of_frequencies(fo
     lengths = {name: context_length(folder) for name, folder in folders.items()}
     assert lengths == {"qwen3": 40960, "llama3.2": 131072, "deepseek-coder": 16384, "phi4-mini": 256}
     config = RunConfig.model_validate({"rollout": {"max_completion_tokens": 250}})
-    assert prompt_limit(config, folders["phi4-mini"]) == 6
+    limits = EpisodeLimits()
+    assert prompt_limit(config, folders["phi4-mini"], limits) == 6
+    assert prompt_limit(config, folders["phi4-mini"], EpisodeLimits(max_context_tokens=5)) == 4
     with pytest.raises(UsageError, match="leaves no room for a prompt"):
-        prompt_limit(RunConfig(), folders["phi4-mini"])
+        prompt_limit(RunConfig(), folders["phi4-mini"], limits)
 
 
 TRAIN = """

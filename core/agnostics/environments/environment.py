@@ -34,6 +34,11 @@ class EpisodeLimits(Frozen):
     max_context_tokens: PositiveInt = 131_072
     """Tokens of an episode, with its prompt; it ends where no room for another action is left."""
 
+    @property
+    def max_prompt_tokens(self) -> int:
+        """Tokens of the longest prompt after which there is room for an action."""
+        return self.max_context_tokens - 1
+
 
 @dataclass(frozen=True, slots=True)
 class Observation:

@@ -139,13 +139,15 @@ class _Model:
     ) -> Self:
         """The model that the settings name. Raises UsageError if there is none."""
         folder = resolve_model(settings.model, plugins, settings.language, sandbox=settings.sandbox, say=say)
+        limits = settings.episode.within(environment.limits, context_length(folder))
+        room = completion_room(folder, settings.max_completion_tokens)
         return cls(
             settings,
             environment,
             folder,
             load_tokenizer(folder),
-            min(settings.max_prompt_tokens, completion_room(folder, settings.max_completion_tokens)),
-            settings.episode.within(environment.limits, context_length(folder)),
+            min(settings.max_prompt_tokens, room, limits.max_prompt_tokens),
+            limits,
         )
 
     @property

@@ -158,7 +158,7 @@ def _work(
     tasks, left_out, longest = len(splits.train), None, rollout.max_prompt_tokens
     validation, held_out = len(splits.validation), len(splits.test)
     if folder:
-        tokenizer, limit = load_tokenizer(folder), prompt_limit(config, folder)
+        tokenizer, limit = load_tokenizer(folder), prompt_limit(config, folder, _limits(config, plugins, folder))
         language, environment = plugins.language(config.language), environment_of(config, plugins)
         render = partial(
             render_prompts, tokenizer, language, max_tokens=limit, chat=config.chat, environment=environment

@@ -106,7 +106,8 @@ def prepare(
     folder = find_model(str(resumed)) if is_checkpoint else _model(config, plugins, say)
     check_served_adapter(config, folder, on_gpu=has_gpu())
     tokenizer = load_tokenizer(folder)
-    limit = prompt_limit(config, folder)
+    limits = config.episode.within(environment.limits, context_length(folder))
+    limit = prompt_limit(config, folder, limits)
     render = partial(render_prompts, tokenizer, language, max_tokens=limit, chat=config.chat, environment=environment)
     prompts, left_out = render(tasks.train)
     if left_out:
@@ -114,7 +115,6 @@ def prepare(
     sampler = DifficultySampler if config.rollout.online_difficulty_filtering else TaskSampler
     task_sampler = sampler(prompts, config.rollout.prompts_per_step, config.seed)
     steps = config.steps or task_sampler.steps_per_epoch
-    limits = config.episode.within(environment.limits, context_length(folder))
     if error := unfilled_batch(config, algorithm, limits, steps):
         raise error
     return RunInputs(
@@ -240,14 +240,16 @@ def unfilled_batch(config: RunConfig, algorithm: Algorithm, limits: EpisodeLimit
     )
 
 
-def prompt_limit(config: RunConfig, folder: Path) -> int:
-    """The longest prompt that the configuration allows and that leaves the model in `folder` room for a completion.
+def prompt_limit(config: RunConfig, folder: Path, limits: EpisodeLimits) -> int:
+    """The longest prompt that the configuration allows and that leaves room for a completion.
+
+    The room is that of the model in `folder` and of the episode.
 
     Raises UsageError if there is none.
     """
     rollout = config.rollout
     room = completion_room(folder, rollout.max_completion_tokens, "rollout.max_completion_tokens")
-    return min(rollout.max_prompt_tokens, room)
+    return min(rollout.max_prompt_tokens, room, limits.max_prompt_tokens)
 
 
 def _model(config: RunConfig, plugins: PluginManager, say: Callable[[str], None]) -> Path:

@@ -46,7 +46,8 @@ def _bare_calls(text: str) -> Iterator[RawCall | ArgumentError]:
             yield error
             return
         yield _raw_call(value)
-        at = _BETWEEN.match(text, at).end()
+        between = _BETWEEN.match(text, at)
+        at = between.end() if between else at
 
 
 def _tagged_call(line: str, lines: Iterator[str]) -> RawCall | ArgumentError:
