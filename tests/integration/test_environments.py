@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,13 +16,15 @@ from agnostics.environments.environment import Environment, Episode, EpisodeLimi
 from agnostics.environments.math import Math, MathWithPython
 from agnostics.inference.engine import SamplingParams
 from agnostics.inference.openai_client import Endpoint
+from agnostics.rollout import episode_sandboxes, rollout_verifier
+from agnostics.rollout.episode_journal import EpisodeJournal
 from agnostics.rollout.episode_loop import EpisodeLoop
 from agnostics.rollout.prompts import ChatSettings, RenderedPrompt, prompt_of
 from agnostics.rollout.rollout_verifier import RolloutVerifier
-from agnostics.rollout.sources import EndpointSource, SampleRequest
+from agnostics.rollout.sources import ActionRequest, EndpointSource, OnSampled, SampleRequest
 from agnostics.types.language import Language
 from agnostics.types.reward import Accepted
-from agnostics.types.rollout import Action, Rollout
+from agnostics.types.rollout import Action, Rollout, Segment
 from agnostics.types.task import LimitOverrides, Task, Test
 from agnostics.types.verification import Verdict, Verification
 from agnostics.verify import Verifier
@@ -195,6 +199,55 @@ def test_an_environment_has_a_session_that_ends_with_its_episode(play: Play) -> 
     (rollout,) = play(Workshop(), lambda _: next(commands))
     assert [turn.observation for turn in rollout.turns] == ["", 'print(2 * io.read("n"))\n', "program.lua\n"]
     assert rollout.verified.accepted
+
+
+class Shopkeeper:
+    """A policy in the same process, whose actions have tokens and write the right program."""
+
+    max_in_flight, progress = 8, 0
+
+    def submit(self, requests: Sequence[ActionRequest], params: SamplingParams, on_sampled: OnSampled) -> Future[None]:  # noqa: ARG002
+        done = Future[None]()
+        for index, _ in enumerate(requests):
+            on_sampled(index, SHELL_ACTION)
+        done.set_result(None)
+        return done
+
+
+SHELL_ACTION = Action(
+    "echo 'print(2 * io.read(\"n\"))' > program.lua; ls", "stop", 1, Segment.sampled((1,), (-1.0,), (0,))
+)
+
+
+def test_an_episode_that_starts_anew_gives_its_session_back_first(
+    verifier: RolloutVerifier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(episode_sandboxes, "MAX_SESSIONS", 1)
+    request = SampleRequest(RenderedPrompt(TASK, "Double."), 0, 0, step=1)
+    with EpisodeJournal(tmp_path) as killed:
+        killed.append(request, SHELL_ACTION, (7, 8))
+    with EpisodeJournal(tmp_path) as journal, EpisodeLoop(Shopkeeper(), Workshop(), verifier) as episodes:
+        episodes.journal = journal
+        (future,) = episodes.submit([request], PARAMS)
+        rollout = future.result(timeout=30)
+    assert (rollout.verified.verdict, len(rollout.turns), journal.resumed) == ("accepted", 3, 0)
+
+
+def test_a_run_waits_for_an_action_of_many_long_calls(
+    chat_server: Server, verifier: RolloutVerifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rollout_verifier, "VERDICT_TIMEOUT_S", 3.0)
+    calls = "\n".join([_call("bash", "sleep 2")] * 4)
+    server = chat_server(_said(calls, RIGHT))
+    environment = AgenticCode()
+    with (
+        Endpoint(server.url, "m") as endpoint,
+        EndpointSource(endpoint, 1) as source,
+        EpisodeLoop(source, environment, verifier) as episodes,
+    ):
+        prompt = prompt_of(verifier.language, TASK, ChatSettings(), environment, "text")
+        (future,) = episodes.submit([SampleRequest(prompt, 0, 0)], PARAMS)
+        assert episodes.wait(future).verified.accepted
 
 
 def _call(tool: str, content: str) -> str:

@@ -107,6 +107,7 @@ class EpisodeLoop:
                 renderer=self._renderer,
                 sandboxes=self._sandboxes,
                 threads=self._threads,
+                progressed=self._progressed,
             )
             return self._play(request, params, episode, on_sampled)
 
@@ -117,7 +118,10 @@ class EpisodeLoop:
         return self._start(lambda request: self._sample(request, params), requests)
 
     def wait(self, done: Future[Any]) -> Any:
-        """The result of a future of this loop. Raises AgnosticsError if for 900 s no token and no verdict comes."""
+        """The result of a future of this loop.
+
+        Raises AgnosticsError if for 900 s no token, no verdict and no result of a tool comes.
+        """
         while True:
             before = self.source.progress + self._steps
             try:
@@ -165,7 +169,7 @@ class EpisodeLoop:
             verification = episode.without_verdict(str(error))
         finally:
             await episode.close()
-        self._steps += 1
+        self._progressed()
         return player.transcript.rollout(verification)
 
     async def _act(self, transcript: Transcript, request: SampleRequest, params: SamplingParams) -> Action:
@@ -179,8 +183,11 @@ class EpisodeLoop:
         )
         room = min(params.max_completion_tokens, transcript.room)
         action = await self._actions.sample(wanted, replace(params, max_completion_tokens=room))
-        self._steps += 1
+        self._progressed()
         return action
+
+    def _progressed(self) -> None:
+        self._steps += 1
 
     async def _sample(self, request: SampleRequest, params: SamplingParams) -> Rollout:
         transcript = self._transcript(request)

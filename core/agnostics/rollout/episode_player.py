@@ -7,9 +7,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from agnostics.environments.environment import Environment, Episode
+from agnostics.environments.environment import Environment
 from agnostics.inference.engine import SamplingParams
 from agnostics.rollout.episode_journal import EpisodeJournal, JournalTurn
+from agnostics.rollout.running_episode import RunningEpisode
 from agnostics.rollout.sources import SampleRequest
 from agnostics.rollout.transcript import Transcript
 from agnostics.types.rollout import Action
@@ -38,7 +39,7 @@ class EpisodePlayer:
     journal: EpisodeJournal | None
     _recorded: list[JournalTurn] = field(default_factory=list)
 
-    async def play(self, episode: Episode) -> Any:
+    async def play(self, episode: RunningEpisode) -> Any:
         """Play until the episode has ended; the environment's state."""
         if self.journal:
             self._recorded = self.journal.turns(self.request)
@@ -47,10 +48,11 @@ class EpisodePlayer:
         except _Diverged:
             assert self.journal
             self.journal.start_anew(self.request)
+            await episode.close()  # else each episode would wait for a second session, while all have the first
             self._recorded, self.transcript = [], self.transcript.emptied()
             return await self._turns(episode)
 
-    async def _turns(self, episode: Episode) -> Any:
+    async def _turns(self, episode: RunningEpisode) -> Any:
         state = await self.environment.start(episode)
         while await self._turn(state):
             pass

@@ -53,6 +53,8 @@ class RunningEpisode:
     renderer: ConversationRenderer | None
     sandboxes: EpisodeSandboxes
     threads: EpisodeThreads
+    progressed: Callable[[], None]
+    """Called on the loop's thread at the end of each function that took long, so that others know it is alive."""
     _open: list[Session] = field(default_factory=list)
 
     @property
@@ -110,7 +112,11 @@ class RunningEpisode:
         self, function: Callable[Parameters, Result], *args: Parameters.args, **kwargs: Parameters.kwargs
     ) -> Result:
         """See `Episode.in_thread`."""
-        return await asyncio.get_running_loop().run_in_executor(self.threads.tools, partial(function, *args, **kwargs))
+        called = partial(function, *args, **kwargs)
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self.threads.tools, called)
+        finally:
+            self.progressed()
 
     def without_verdict(self, error: str) -> Verification:
         """The verification of an episode whose sandbox has failed, which says nothing about the policy."""
