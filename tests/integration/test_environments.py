@@ -315,6 +315,17 @@ def test_an_action_that_cannot_be_carried_out_is_answered_with_the_reason(play: 
     assert rollout.verified.accepted  # a program without a call is the answer
 
 
+def test_the_only_test_of_a_task_is_neither_in_the_workspace_nor_in_the_feedback(play: Play) -> None:
+    only = TASK.model_copy(update={"tests": TASK.tests[2:3]})
+    (rollout,) = play(AgenticCode(), _said(_call("bash", "ls -A; cat tests/*"), RIGHT), only)
+    assert rollout.verified.accepted
+    assert HIDDEN not in str(play.server.conversations)  # type: ignore[attr-defined]
+    (rollout,) = play(CodeFeedback(), _said(WRONG, RIGHT), only)
+    assert rollout.verified.accepted
+    told = "The program prints a wrong output.\nWrite the whole program again."
+    assert rollout.turns[0].observation == told
+
+
 def test_an_episode_without_a_submission_within_its_turns_has_no_program(play: Play) -> None:
     (rollout,) = play(AgenticCode(), lambda _: _call("bash", "true"), max_turns=2)
     assert (len(rollout.turns), rollout.verified.verdict) == (2, "no_program")

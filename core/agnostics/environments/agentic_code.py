@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from agnostics.environments.environment import Environment, Episode, Transition
-from agnostics.environments.public_tests import with_public_tests
-from agnostics.environments.tool_use import use_tools
+from agnostics.environments.public_tests import check_public_tests, with_shown_tests
+from agnostics.environments.tool_use import check_command_s, use_tools
 from agnostics.environments.tools.bash import Bash
 from agnostics.environments.tools.files import Create, Edit, Submit
 from agnostics.environments.tools.form import CallForm
@@ -25,8 +25,8 @@ _REQUEST = """\
 {statement}
 
 The program reads its input from stdin and writes its output to stdout. You have a folder of your own, in which \
-`{execute}` runs a program that is written to {filename}. The folder tests holds {count} of the tests: N.in is an \
-input and N.out the expected output. Write the program, test it, then submit its file."""
+`{execute}` runs a program that is written to {filename}. {tests}Write the program, test it, then submit its file."""
+_TESTS = "The folder tests holds {count} of the tests: N.in is an input and N.out the expected output. "
 _NO_CALL = "There is neither a call of a tool nor a program. Call a tool; submit ends the task."
 
 
@@ -54,24 +54,29 @@ class AgenticCode(Environment[AgenticCodeState]):
     """Seconds of a command."""
     tools: ClassVar[tuple[Tool, ...]] = TOOLS
 
+    def __post_init__(self) -> None:
+        check_public_tests(self.public_tests)
+        check_command_s(self.command_s)
+
     def system_prompt(self, language: Language, call_form: CallForm) -> str:  # noqa: ARG002
         """See `Environment.system_prompt`."""
         return announcement(self.tools, call_form)
 
     def message(self, task: Task, language: Language) -> str:
         """See `Environment.message`."""
+        shown = with_shown_tests(task, self.public_tests).tests
         return _REQUEST.format(
             prompt=language.prompt.strip(),
             statement=task.statement.strip(),
             execute=" && ".join(filter(None, (language.compile, language.execute))),
             filename=language.filename,
-            count=len(with_public_tests(task, self.public_tests).tests),
+            tests=_TESTS.format(count=len(shown)) if shown else "",
         )
 
     async def start(self, episode: Episode) -> AgenticCodeState:
         """See `Environment.start`."""
         session = await episode.open_session()
-        tests = with_public_tests(episode.task, self.public_tests).tests
+        tests = with_shown_tests(episode.task, self.public_tests).tests
         inputs = {f"tests/{number}.in": test.input.encode() for number, test in enumerate(tests, 1)}
         outputs = {f"tests/{number}.out": _ended(test.output).encode() for number, test in enumerate(tests, 1)}
         await episode.in_thread(session.put, inputs | outputs)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from agnostics.environments.environment import Environment, Episode, EpisodeLimits, Transition
-from agnostics.environments.public_tests import with_public_tests
+from agnostics.environments.public_tests import check_public_tests, with_public_tests, with_shown_tests
 from agnostics.types.rollout import Action
 from agnostics.types.task import Task, Test
 from agnostics.types.verification import TestResult, Verdict, Verification
@@ -52,7 +52,7 @@ class CodeFeedback(Environment[CodeFeedbackState]):
 
     An episode ends with a program that passes the public tests, which are the first `public_tests` of the task, at most
     half of them. `feedback` is what the policy is told of another one: the verdict with the first `difference`, the
-    `verdict` alone, or `none`, which is the control: only that it may try again.
+    `verdict` alone, or `none`, which is the control: only that it may try again. A task's only test is never shown.
     """
 
     name = "code-feedback"
@@ -66,8 +66,7 @@ class CodeFeedback(Environment[CodeFeedbackState]):
     def __post_init__(self) -> None:
         if self.feedback not in get_args(Feedback):
             raise ValueError(f"feedback is one of {', '.join(get_args(Feedback))}, not {self.feedback!r}")
-        if self.public_tests < 1:
-            raise ValueError(f"public_tests = {self.public_tests!r}: there must be one test at least")
+        check_public_tests(self.public_tests)
 
     async def start(self, episode: Episode) -> CodeFeedbackState:
         """See `Environment.start`."""
@@ -80,7 +79,7 @@ class CodeFeedback(Environment[CodeFeedbackState]):
             return Transition()
         verification = await state.episode.verify(state.program, state.public)
         reward = self.progress_reward * state.progress(verification)
-        told = self.feedback_on(state.public, verification)
+        told = self.feedback_on(with_shown_tests(state.episode.task, self.public_tests), verification)
         observation = state.episode.user(told) if told else None
         return Transition(observation=observation, verification=verification, reward=reward)
 
@@ -93,7 +92,10 @@ class CodeFeedback(Environment[CodeFeedbackState]):
         return with_public_tests(task, self.public_tests)
 
     def feedback_on(self, task: Task, verification: Verification) -> str | None:
-        """What the policy is told of a program with this verification on its public tests; None if it passes them."""
+        """What the policy is told of a program with this verification on its public tests; None if it passes them.
+
+        `task` has those that may be shown.
+        """
         if verification.verdict in (Verdict.ACCEPTED, Verdict.SANDBOX_ERROR):
             return None
         again = "Write the whole program again."

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from agnostics.environments.environment import Environment, Episode, EpisodeLimits, Transition
-from agnostics.environments.tool_use import use_tools
+from agnostics.environments.tool_use import check_command_s, use_tools
 from agnostics.environments.tools.form import CallForm
 from agnostics.environments.tools.python import Python
 from agnostics.environments.tools.tool import Tool, announcement
@@ -105,6 +105,9 @@ class MathWithPython(Math):
     command_s: float = 10.0
     """Seconds of a program."""
     tools: ClassVar[tuple[Tool, ...]] = (Python(),)
+
+    def __post_init__(self) -> None:
+        check_command_s(self.command_s)
 
     def system_prompt(self, language: Language, call_form: CallForm) -> str:  # noqa: ARG002
         """See `Environment.system_prompt`."""

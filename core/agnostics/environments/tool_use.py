@@ -11,6 +11,15 @@ from agnostics.environments.tools.tool import Tool, ToolLimits
 from agnostics.sandbox.session import Session
 from agnostics.types.rollout import Action, ToolCallRecord
 
+_MAX_COMMAND_S = 600.0
+"""Below the time for which a run waits for a sign of life."""
+
+
+def check_command_s(command_s: float) -> None:
+    """Raise ValueError for seconds that no call can have."""
+    if not 0 < command_s <= _MAX_COMMAND_S:
+        raise ValueError(f"command_s = {command_s!r}: a call has more than 0 and at most {_MAX_COMMAND_S:g} seconds")
+
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
