@@ -304,6 +304,14 @@ def test_a_link_leads_to_no_file_that_a_command_could_not_write(call: Call, bash
     assert bash("cmp copy target && echo same") == "same"
 
 
+def test_what_does_not_fit_into_the_workspace_leaves_the_files_as_they_were(call: Call, bash: Shell) -> None:
+    bash("echo a > file; echo b >> file; dd if=/dev/zero of=full bs=64k 2>/dev/null")
+    long = "x" * 1_000_000
+    for result in (call("edit", path="file", old="a", new=long), call("create", path="new", content=long)):
+        assert ("No space left on device" in result.output, result.ok) == (True, False)
+    assert bash("cat file; ls") == "a\nb\nfile\nfull"
+
+
 def test_a_submission_is_the_file_byte_for_byte(call: Call, bash: Shell) -> None:
     bash(r"mkdir a; cd a; printf 'a\0\377\n' > patch")
     result = call("submit", path="patch")

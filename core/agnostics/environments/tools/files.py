@@ -22,7 +22,7 @@ if [[ -e $1 || -L $1 ]]; then printf '%s already exists\n' "$1" >&2; exit 1; fi
 folder=$(dirname -- "$1")
 if [[ ! -d $folder ]]; then printf 'there is no folder %s\n' "$folder" >&2; exit 1; fi
 set -o noclobber
-exec cat >"$1"
+cat >"$1" || { rm -f -- "$1"; exit 1; }
 """
 _READ = """
 if [[ ! -e $1 ]]; then printf '%s does not exist\n' "$1" >&2; exit 1; fi
@@ -100,7 +100,8 @@ class Edit(Tool):
             return result_of(read, cut(f"{path} is unchanged: {error}", limits.characters), ok=False)
         data = text.encode(errors="surrogateescape")
         written = run_in_folder(session, _WRITE, path, run_s=limits.run_s, stdin=data)
-        if not _is_done(written):
+        if not _is_done(written):  # half of it may be there
+            run_in_folder(session, _WRITE, path, run_s=limits.run_s, stdin=read.stdout)
             return failure(written, limits)
         output = f"Edited {path}. The lines around each change, after it:\n{as_text(shown)}"
         return result_of(written, cut(output, limits.characters), ok=True)
