@@ -69,6 +69,8 @@ def test_the_content_of_a_call_is_split_into_arguments() -> None:
     [
         as_json("bash", {"command": "ls"}),
         'I look.\n\n  <tool_call>{"arguments": {"command": "ls"}, "name": "bash"}</tool_call>  \nThen.',
+        'I look. <tool_call>\n{"name": "bash", "arguments": {"command": "ls"}}\n</tool_call>',
+        'I look: <tool_call> {"name": "bash", "arguments": {"command": "ls"}}</tool_call>',
         '{"name": "bash", "parameters": {"command": "ls"}}',
         '\n<|python_tag|>{"type": "function", "name": "bash", "parameters": {"command": "ls"}}\n',
         '{"type": "function", "name": "bash", "parameters": {"command": "ls"}}',
@@ -223,7 +225,16 @@ def test_a_reason_is_short_whatever_the_model_wrote() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "ls", "Use `<tool: bash>` and </tool>.", '{"answer": 42}', '{"type": "int", "name": "x"}', "{}", "[1]"],
+    [
+        "",
+        "ls",
+        "Use `<tool: bash>` and </tool>.",
+        "Use `<tool_call>` and </tool_call>.",
+        '{"answer": 42}',
+        '{"type": "int", "name": "x"}',
+        "{}",
+        "[1]",
+    ],
 )
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_a_text_that_is_no_call_gives_none(text: str, form: CallForm) -> None:

@@ -28,10 +28,10 @@ def json_calls(text: str) -> Iterator[RawCall | ArgumentError]:
         return
     lines = iter(text.split("\n"))
     for line in lines:
-        tag = line.strip()
-        if tag.startswith(_OPEN):
-            yield _tagged_call(tag.removeprefix(_OPEN), lines)
-        elif tag == _CLOSE:
+        before, opening, rest = line.strip().partition(_OPEN)
+        if opening and (not before or rest.lstrip()[:1] in ("", "{")):  # else a text speaks of the tag
+            yield _tagged_call(rest, lines)
+        elif line.strip() == _CLOSE:
             yield ArgumentError(f"there is a '{_CLOSE}' without a '{_OPEN}' before it")
 
 
