@@ -22,6 +22,7 @@ from agnostics.rollout.episode_loop import EpisodeLoop
 from agnostics.rollout.prompts import ChatSettings, RenderedPrompt, prompt_of
 from agnostics.rollout.rollout_verifier import RolloutVerifier
 from agnostics.rollout.sources import ActionRequest, EndpointSource, OnSampled, SampleRequest
+from agnostics.types.errors import UsageError
 from agnostics.types.language import Language
 from agnostics.types.reward import Accepted
 from agnostics.types.rollout import Action, Rollout, Segment
@@ -313,6 +314,30 @@ def test_an_action_that_cannot_be_carried_out_is_answered_with_the_reason(play: 
     assert (rollout.turns[0].observation or "").startswith(told)
     assert not any(call.ok for call in rollout.turns[0].tool_calls)
     assert rollout.verified.accepted  # a program without a call is the answer
+
+
+def test_a_conversation_that_outgrows_the_model_of_an_endpoint_ends_its_episode_alone(
+    chat_server: Server, verifier: RolloutVerifier
+) -> None:
+    def reply(question: str) -> str:
+        if "Expected output" in question:
+            raise ValueError("This model's maximum context length is 100 tokens.")
+        return RIGHT if "Third" in question else WRONG
+
+    server = chat_server(reply)
+    with (
+        Endpoint(server.url, "m") as endpoint,
+        EndpointSource(endpoint, 8) as source,
+        EpisodeLoop(source, CodeFeedback(), verifier) as episodes,
+    ):
+        prompts = [RenderedPrompt(TASK, text) for text in ("First.", "Second.", "Third.")]
+        futures = episodes.submit([SampleRequest(prompt, 0, 0) for prompt in prompts], PARAMS)
+        rollouts = [future.result(timeout=30) for future in futures]
+        refused = episodes.submit([SampleRequest(RenderedPrompt(TASK, "Expected output"), 0, 0)], PARAMS)
+        with pytest.raises(UsageError, match="refused with 400"):
+            refused[0].result(timeout=30)
+    ended = [(rollout.verified.verdict, len(rollout.turns), rollout.finish_reason) for rollout in rollouts]
+    assert ended == [("wrong_answer", 1, "length"), ("wrong_answer", 1, "length"), ("accepted", 1, "stop")]
 
 
 def test_the_only_test_of_a_task_is_neither_in_the_workspace_nor_in_the_feedback(play: Play) -> None:

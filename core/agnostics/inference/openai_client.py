@@ -81,6 +81,10 @@ class RequestRefused(UsageError):
     """The server refuses this request (400, 413, 422), but may accept another."""
 
 
+class ContextExceeded(RequestRefused):
+    """The server refuses a conversation that is longer than its model holds; as far as its message says so."""
+
+
 class Endpoint:
     """The model `model` at `url` (`https://host/v1`); a context manager.
 
@@ -187,11 +191,17 @@ class Endpoint:
         status = error.status_code if isinstance(error, APIStatusError) else 0
         if 400 <= status < 500 and status not in _RETRIED_STATUSES:
             hint = _HINTS.get(status, "correct the request").format(model=self.model)
-            kind = RequestRefused if status in _REFUSED_STATUSES else UsageError
+            kind = _kind_of(status, message)
             return kind(f"{self.display_url}: refused with {status}: {message}; {hint}")
         return AgnosticsError(
             f"{self.display_url}: failed with {status} {attempts}: {message}; wait a while, and run it again"
         )
+
+
+def _kind_of(status: int, message: str) -> type[UsageError]:
+    if status not in _REFUSED_STATUSES:
+        return UsageError
+    return ContextExceeded if "context" in message.lower() else RequestRefused
 
 
 def _message(error: APIError) -> str:

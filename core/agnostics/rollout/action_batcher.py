@@ -10,7 +10,7 @@ from agnostics.inference.engine import SamplingParams
 from agnostics.rollout.sources import ActionRequest, CompletionSource
 from agnostics.types.rollout import Action
 
-_Wanted = tuple[ActionRequest, SamplingParams, "asyncio.Future[Action]"]
+_Wanted = tuple[ActionRequest, SamplingParams, "asyncio.Future[Action | None]"]
 
 
 class ActionBatcher:
@@ -22,8 +22,8 @@ class ActionBatcher:
         self.pending = 0
         """Actions that are being sampled."""
 
-    async def sample(self, request: ActionRequest, params: SamplingParams) -> Action:
-        """The action that the source samples. Raises what the source raises."""
+    async def sample(self, request: ActionRequest, params: SamplingParams) -> Action | None:
+        """The action that the source samples; None if the model holds no more tokens. Raises what the source raises."""
         if not self._wanted:
             self._loop.call_soon(self._submit)  # after the other coroutines that are ready
         action = self._loop.create_future()
@@ -42,7 +42,7 @@ class ActionBatcher:
     def _submit_together(self, params: SamplingParams, wanted: list[_Wanted]) -> None:
         actions = [action for _, _, action in wanted]
 
-        def sampled(index: int, action: Action) -> None:
+        def sampled(index: int, action: Action | None) -> None:
             self._loop.call_soon_threadsafe(_give, actions[index], action)
 
         def done(batch: Future[None]) -> None:
@@ -57,12 +57,12 @@ class ActionBatcher:
             submitted.add_done_callback(done)
 
 
-def _give(future: asyncio.Future[Action], action: Action) -> None:
+def _give(future: asyncio.Future[Action | None], action: Action | None) -> None:
     if not future.done():
         future.set_result(action)
 
 
-def _fail(futures: list[asyncio.Future[Action]], error: BaseException) -> None:
+def _fail(futures: list[asyncio.Future[Action | None]], error: BaseException) -> None:
     for future in futures:
         if not future.done():
             future.set_exception(error)

@@ -172,8 +172,8 @@ class EpisodeLoop:
         self._progressed()
         return player.transcript.rollout(verification)
 
-    async def _act(self, transcript: Transcript, request: SampleRequest, params: SamplingParams) -> Action:
-        """Sample the next action of an episode. The seed of the first one is the request's own."""
+    async def _act(self, transcript: Transcript, request: SampleRequest, params: SamplingParams) -> Action | None:
+        """Sample the next action of an episode, if there is room. The seed of the first one is the request's own."""
         number = transcript.num_turns
         wanted = ActionRequest(
             request.prompt,
@@ -191,7 +191,9 @@ class EpisodeLoop:
 
     async def _sample(self, request: SampleRequest, params: SamplingParams) -> Rollout:
         transcript = self._transcript(request)
-        transcript.add_action(await self._act(transcript, request, params))
+        action = await self._act(transcript, request, params)
+        assert action  # only a later one may find no room
+        transcript.add_action(action)
         return transcript.rollout(None)
 
     def _transcript(self, request: SampleRequest) -> Transcript:

@@ -15,8 +15,8 @@ from agnostics.rollout.sources import SampleRequest
 from agnostics.rollout.transcript import Transcript
 from agnostics.types.rollout import Action
 
-Act = Callable[[Transcript, SampleRequest, SamplingParams], Awaitable[Action]]
-"""Samples the next action of an episode."""
+Act = Callable[[Transcript, SampleRequest, SamplingParams], Awaitable[Action | None]]
+"""Samples the next action of an episode; None if the model has no room for it."""
 
 
 class _Diverged(Exception):
@@ -63,6 +63,8 @@ class EpisodePlayer:
         recorded = self._recorded.pop(0) if self._recorded else None
         started_s = time.monotonic()
         action = recorded.action if recorded else await self.act(self.transcript, self.request, self.params)
+        if action is None:
+            return self.transcript.end_without_room()
         action = replace(action, is_last=self.transcript.is_last_turn)
         sampled_s = time.monotonic()
         transition = await self.environment.step(state, action)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol, Self
 
 from agnostics.inference.engine import SamplingParams
-from agnostics.inference.openai_client import Endpoint
+from agnostics.inference.openai_client import ContextExceeded, Endpoint
 from agnostics.rollout.prompts import RenderedPrompt
 from agnostics.types.rollout import Action
 
@@ -34,8 +34,9 @@ class ActionRequest:
     messages: tuple[dict[str, str], ...] = ()
 
 
-OnSampled = Callable[[int, Action], None]
-"""Called with the index of a request and its action as it is sampled; on a thread of the source."""
+OnSampled = Callable[[int, Action | None], None]
+"""Called with the index of a request and its action as it is sampled, or None if the model holds no more tokens; on a
+thread of the source."""
 
 
 class CompletionSource(Protocol):
@@ -72,7 +73,7 @@ class EndpointSource:
         """See `CompletionSource.submit`."""
 
         def sample(index: int, request: ActionRequest) -> None:
-            on_sampled(index, self._sample(request, params))
+            on_sampled(index, self._next(request, params))
             self.progress += 1
 
         def wait_for_all() -> None:
@@ -81,6 +82,15 @@ class EndpointSource:
 
         replies = [self._threads.submit(sample, index, request) for index, request in enumerate(requests)]
         return replies[0] if len(replies) == 1 else self._threads.submit(wait_for_all)
+
+    def _next(self, request: ActionRequest, params: SamplingParams) -> Action | None:
+        """The action; None after an earlier one, if the conversation has outgrown the model."""
+        try:
+            return self._sample(request, params)
+        except ContextExceeded:
+            if request.messages:
+                return None
+            raise
 
     def _sample(self, request: ActionRequest, params: SamplingParams) -> Action:
         task, text = request.prompt.task, request.prompt.text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from agnostics.environments.environment import Observation, Transition
 from agnostics.rollout.prompts import RenderedPrompt
@@ -74,6 +75,11 @@ class Transcript:
             ]
         self._turns.append(_turn(action, transition, len(tokens) if goes_on else 0, times_ms))
         return goes_on
+
+    def end_without_room(self) -> Literal[False]:
+        """End the episode because its model, behind an endpoint, holds no more tokens."""
+        self._finish_reason = "length"
+        return False
 
     def rollout(self, verification: Verification | None) -> Rollout:
         """The episode as a rollout."""
