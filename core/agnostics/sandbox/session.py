@@ -38,6 +38,8 @@ _PACK = (
 """Without the folder of the workspace itself, which belongs to the harness."""
 _UNPACK = ("tar", "--extract", "--file=-", "--no-same-owner", "--same-permissions")
 _ERROR_CHARACTERS = 300
+_BROKEN = (OSError, IndexError, ValueError)
+"""What a connection raises that has ended, or on which something else than a result came."""
 
 
 class SessionError(AgnosticsError):
@@ -143,7 +145,7 @@ class Session:
     def _is_cleared(self) -> bool:
         try:
             return not self._failed and self._exchange(encode_clear(), 0).error is None
-        except OSError:
+        except _BROKEN:
             return False
 
     def _unpack(self, archive: bytes) -> None:
@@ -168,7 +170,7 @@ class Session:
             try:
                 result = self._exchange(frame, run_s)
                 self._failed = result.error or ""
-            except OSError as error:
+            except _BROKEN as error:
                 self._failed = f"its sandbox does not answer ({error})"
             if self._failed:
                 raise SessionError(f"the command has no result: {'it was closed' if self._closed else self._failed}")
