@@ -157,19 +157,21 @@ def _check_tokens(rollout: Rollout, request: SampleRequest, policy: RandomPolicy
 
 
 @pytest.mark.parametrize("role", ["user", "tool"])
+@pytest.mark.parametrize("said", ["wrong, again", "é \"a\\n\"\n<b> & 'c'"])
 def test_an_episode_is_the_conversation_that_the_template_makes_of_it(
-    folder: Path, role: str, verifier: RolloutVerifier
+    folder: Path, role: str, said: str, verifier: RolloutVerifier
 ) -> None:
     tokenizer = load_tokenizer(folder)
     renderer = ConversationRenderer(tokenizer, ChatSettings(), stop_ids(folder, tokenizer))
     prompt = render_prompt(tokenizer, verifier.language, TASK, ChatSettings())
     first = (*tokenizer("print(1)", add_special_tokens=False).input_ids, *renderer.end_of_turn)
-    told = renderer.observation("wrong, again", role, 100)
+    told = renderer.observation(said, role, 100)
+    assert told.text == said
     appended = tokenizer.decode([*prompt.token_ids, *first, *told.token_ids])
     messages = [
         *prompt.messages,
         {"role": "assistant", "content": "print(1)"},
-        {"role": role, "content": "wrong, again"},
+        {"role": role, "content": said},
     ]
     # Qwen 3's template takes the empty thoughts of earlier answers away; an episode keeps what the policy saw.
     kept = appended.replace("<think>\n\n</think>\n\n", "", 1)

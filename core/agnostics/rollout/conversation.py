@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,8 +15,8 @@ from agnostics.environments.environment import Observation
 from agnostics.rollout.prompts import ConversationSettings, conversation_text
 from agnostics.types.errors import UsageError
 
-_ACTION, _CONTENT = "Agnostics-action", "Agnostics-content"
-"""Marks that are found again in a rendered conversation."""
+_ACTION, _CONTENT = "Agnostics-action", 'Agnostics-"content"'
+"""Marks that are found again in a rendered conversation; the quotes show whether a template writes a JSON string."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,8 @@ class MessageFrame:
 
     before: tuple[int, ...]
     after: tuple[int, ...]
+    is_json: bool
+    """Whether the content stands in a JSON string, as Llama 3's template writes the outputs of tools."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +48,9 @@ class ConversationRenderer:
         """
         frame = self.frames[role]
         around = len(self.end_of_turn) + len(frame.before) + len(frame.after)
-        kept, content = self._cut(text, max(0, max_tokens - around))
-        return Observation(kept, role, (*frame.before, *content, *frame.after))
+        written = _in_json(text) if frame.is_json else text
+        kept, content = self._cut(written, max(0, max_tokens - around))
+        return Observation(text if kept == written else kept, role, (*frame.before, *content, *frame.after))
 
     @cached_property
     def frames(self) -> Mapping[str, MessageFrame]:
@@ -66,11 +70,14 @@ class ConversationRenderer:
         return self._split(self._between("user")[0])[0]
 
     def _frame(self, role: str) -> MessageFrame:
-        before, after = self._between(role)
-        return MessageFrame(self._split(before)[1], self._tokens(after))
+        before, after, is_json = self._between(role)
+        return MessageFrame(self._split(before)[1], self._tokens(after), is_json)
 
-    def _between(self, role: str) -> tuple[str, str]:
-        """The texts from an answer to the content of a message with `role`, and from there to the next answer."""
+    def _between(self, role: str) -> tuple[str, str, bool]:
+        """The texts from an answer to the content of a message with `role`, and from there to the next answer.
+
+        And whether the content is written into a JSON string.
+        """
         messages = [
             {"role": "user", "content": "."},
             {"role": "assistant", "content": _ACTION},
@@ -78,10 +85,11 @@ class ConversationRenderer:
         ]
         text = conversation_text(self.tokenizer, messages, self.settings)
         _, action, rest = text.rpartition(_ACTION)
-        before, content, after = rest.partition(_CONTENT)
+        is_json = _in_json(_CONTENT) in rest
+        before, content, after = rest.partition(_in_json(_CONTENT) if is_json else _CONTENT)
         if not action or not content:
             raise UsageError(f"the model's chat template has no place for a message of the {role} after an answer")
-        return before, after
+        return before, after, is_json
 
     def _split(self, before: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The tokens of the end of an answer, and those after it."""
@@ -116,3 +124,8 @@ class ConversationRenderer:
         tokenizer = copy.deepcopy(self.tokenizer)
         tokenizer.add_tokens(list(tokenizer.added_tokens_decoder.values()), special_tokens=True)
         return tokenizer
+
+
+def _in_json(text: str) -> str:
+    """The text as it stands between the quotes of a JSON string, as templates write it with `tojson`."""
+    return json.dumps(text, ensure_ascii=False)[1:-1]
