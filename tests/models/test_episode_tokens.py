@@ -164,7 +164,7 @@ def test_an_episode_is_the_conversation_that_the_template_makes_of_it(
     tokenizer = load_tokenizer(folder)
     renderer = ConversationRenderer(tokenizer, ChatSettings(), stop_ids(folder, tokenizer))
     prompt = render_prompt(tokenizer, verifier.language, TASK, ChatSettings())
-    first = (*tokenizer("print(1)", add_special_tokens=False).input_ids, *renderer.end_of_turn)
+    first = (*tokenizer("print(1)", add_special_tokens=False).input_ids, *renderer.frames[role].end_of_turn)
     told = renderer.observation(said, role, 100)
     assert told.text == said
     appended = tokenizer.decode([*prompt.token_ids, *first, *told.token_ids])
@@ -185,10 +185,47 @@ def test_an_observation_has_no_more_tokens_than_its_limit(folder: Path, role: st
     renderer = ConversationRenderer(tokenizer, ChatSettings(), stop_ids(folder, tokenizer))
     told = renderer.observation("x" * 500, role, limit)
     truncated = Action("a", "length", 1, Segment.sampled((0,), (-1.0,), (0,)))
-    transcript = Transcript(RenderedPrompt(TASK, "p"), 0, 2, 10_000, renderer.end_of_turn)
+    transcript = Transcript(RenderedPrompt(TASK, "p"), 0, 2, 10_000)
     assert transcript.add_turn(truncated, Transition(observation=told), (0.0, 0.0))
     assert transcript.rollout(None).turns[0].observation_tokens <= limit
     assert "cut" in told.text
+
+
+ROLES = """{% for m in messages %}<|{{ {"tool": "observation"}.get(m.role, m.role) }}|>
+{{ m.content }}{% endfor %}{% if add_generation_prompt %}<|assistant|>
+{% endif %}"""
+"""As GLM 4.5's: an answer ends where the next message begins, with a token that says whose it is."""
+LINES = """{% for m in messages %}### {{ m.role }}:
+{{ m.content }}
+{% if m.role == "assistant" %}<|EOT|>
+{% endif %}{% endfor %}{% if add_generation_prompt %}### assistant:
+{% endif %}"""
+"""As DeepSeek Coder's: an answer ends with a line feed before its token."""
+
+
+@pytest.mark.parametrize(
+    ("template", "role", "ends", "expected"),
+    [
+        (ROLES, "user", ["<|user|>", ""], "x<|user|>\nout<|assistant|>\n"),
+        (ROLES, "tool", ["<|observation|>", ""], "x<|observation|>\nout<|assistant|>\n"),
+        (LINES, "user", ["\n<|EOT|>", ""], "x\n<|EOT|>\n### user:\nout\n### assistant:\n"),
+    ],
+)
+def test_an_answer_ends_once_and_as_the_message_after_it_wants(
+    folder: Path, template: str, role: str, ends: Sequence[str], expected: str
+) -> None:
+    tokenizer = load_tokenizer(folder)
+    stops = ["<|user|>", "<|observation|>", "<|EOT|>"]
+    tokenizer.add_tokens([*stops, "<|assistant|>"], special_tokens=True)
+    tokenizer.chat_template = template
+    renderer = ConversationRenderer(tokenizer, ChatSettings(), tokenizer.convert_tokens_to_ids(stops))
+    for end in ends:
+        sampled = tokenizer(f"x{end}", add_special_tokens=False).input_ids
+        action = Action("x", "stop" if end else "length", len(sampled), Segment.sampled(sampled, sampled, sampled))
+        transcript = Transcript(RenderedPrompt(TASK, "p"), 0, 2, 10_000)
+        observation = renderer.observation("out", role, 100)
+        assert transcript.add_turn(action, Transition(observation=observation), (0.0, 0.0))
+        assert tokenizer.decode(transcript.token_ids) == expected
 
 
 def test_no_text_of_a_tool_becomes_a_token_that_was_added_as_an_ordinary_one(folder: Path) -> None:

@@ -10,7 +10,7 @@ from agnostics.types.task import Task, Test
 
 END = 9
 PROMPT = RenderedPrompt(Task(id="t", tests=(Test(input="", output=""),)), "p", (1, 2))
-TOLD = Transition(observation=Observation("told", "user", (5, 6)))
+TOLD = Transition(observation=Observation("told", "user", (5, 6), (END,)))
 
 
 def _action(*ids: int, finish_reason: FinishReason = "stop", version: int = 0, is_last: bool = False) -> Action:
@@ -19,7 +19,7 @@ def _action(*ids: int, finish_reason: FinishReason = "stop", version: int = 0, i
 
 
 def _transcript(max_context_tokens: int = 100) -> Transcript:
-    return Transcript(PROMPT, 3, 5, max_context_tokens, (END,))
+    return Transcript(PROMPT, 3, 5, max_context_tokens)
 
 
 def test_an_observation_follows_the_action_and_has_no_loss() -> None:

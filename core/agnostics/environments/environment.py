@@ -44,12 +44,15 @@ class EpisodeLimits(Frozen):
 class Observation:
     """What an environment answers: the tokens between two actions, (N,), with those of the chat template around it.
 
-    `text` is its content alone. There are no tokens where the policy is behind an endpoint, which gets `role` and text.
+    `text` is its content alone. `end_of_turn` are the tokens with which the template ends the answer before it, which
+    an action that was truncated lacks. There are no tokens where the policy is behind an endpoint, which gets `role`
+    and text.
     """
 
     text: str
     role: str = "user"
     token_ids: tuple[int, ...] = ()
+    end_of_turn: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

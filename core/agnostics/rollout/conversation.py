@@ -23,6 +23,8 @@ _ACTION, _CONTENT = "Agnostics-action", 'Agnostics-"content"'
 class MessageFrame:
     """The tokens of a chat template around the content of a message that follows an action, up to the next action."""
 
+    end_of_turn: tuple[int, ...]
+    """The end of the action, with the token that ends it; empty if the template has none."""
     before: tuple[int, ...]
     after: tuple[int, ...]
     is_json: bool
@@ -47,10 +49,15 @@ class ConversationRenderer:
         All is the content, the tokens of the template around it, and the end of an answer that was truncated.
         """
         frame = self.frames[role]
-        around = len(self.end_of_turn) + len(frame.before) + len(frame.after)
+        around = len(frame.end_of_turn) + len(frame.before) + len(frame.after)
         written = _in_json(text) if frame.is_json else text
         kept, content = self._cut(written, max(0, max_tokens - around))
-        return Observation(text if kept == written else kept, role, (*frame.before, *content, *frame.after))
+        token_ids = (*frame.before, *content, *frame.after)
+        return Observation(text if kept == written else kept, role, token_ids, frame.end_of_turn)
+
+    def check_template(self) -> None:
+        """Raise UsageError if the template has no place for a second message of the user."""
+        self._between("user")
 
     @cached_property
     def frames(self) -> Mapping[str, MessageFrame]:
@@ -64,14 +71,9 @@ class ConversationRenderer:
         except (TemplateError, UsageError):
             return {"user": user, "tool": user}
 
-    @cached_property
-    def end_of_turn(self) -> tuple[int, ...]:
-        """The token with which the template ends an answer; empty if that is none that ends an action."""
-        return self._split(self._between("user")[0])[0]
-
     def _frame(self, role: str) -> MessageFrame:
         before, after, is_json = self._between(role)
-        return MessageFrame(self._split(before)[1], self._tokens(after), is_json)
+        return MessageFrame(*self._split(before), self._tokens(after), is_json)
 
     def _between(self, role: str) -> tuple[str, str, bool]:
         """The texts from an answer to the content of a message with `role`, and from there to the next answer.
@@ -94,8 +96,9 @@ class ConversationRenderer:
     def _split(self, before: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The tokens of the end of an answer, and those after it."""
         tokens = self._tokens(before)
-        ends = 1 if tokens and tokens[0] in self.stop_ids else 0
-        return tokens[:ends], tokens[ends:]
+        end = next((at for at, token in enumerate(tokens, 1) if token in self.stop_ids), 0)
+        is_end = not self.tokenizer.decode(tokens[: max(0, end - 1)]).strip()  # a later one belongs to the next message
+        return (tokens[:end], tokens[end:]) if is_end else ((), tokens)
 
     def _tokens(self, text: str) -> tuple[int, ...]:
         return tuple(self.tokenizer(text, add_special_tokens=False).input_ids)

@@ -69,6 +69,8 @@ class EpisodeLoop:
         self._steps = 0
 
     def __enter__(self) -> Self:
+        if self._renderer and self._limits.max_turns > 1:
+            self._renderer.check_template()
         self._thread.start()
         return self
 
@@ -197,9 +199,7 @@ class EpisodeLoop:
         return transcript.rollout(None)
 
     def _transcript(self, request: SampleRequest) -> Transcript:
-        end_of_turn = self._renderer.end_of_turn if self._renderer and self._limits.max_turns > 1 else ()
-        limits = self._limits
-        return Transcript(request.prompt, request.sample, limits.max_turns, limits.max_context_tokens, end_of_turn)
+        return Transcript(request.prompt, request.sample, self._limits.max_turns, self._limits.max_context_tokens)
 
     async def _cancel_all(self) -> None:
         for task in self._tasks:

@@ -13,17 +13,12 @@ from agnostics.types.verification import Verification
 
 @dataclass(slots=True)
 class Transcript:
-    """The transcript of one episode, of at most `max_turns` actions and `max_context_tokens`.
-
-    `end_of_turn` is the token that the chat template puts at the end of an answer; an action that was truncated lacks
-    it.
-    """
+    """The transcript of one episode, of at most `max_turns` actions and `max_context_tokens`."""
 
     prompt: RenderedPrompt
     sample: int
     max_turns: int
     max_context_tokens: int
-    end_of_turn: tuple[int, ...] = ()
     token_ids: list[int] = field(default_factory=list)
     """The tokens after the prompt: (N,)."""
     messages: list[dict[str, str]] = field(default_factory=list)
@@ -49,7 +44,7 @@ class Transcript:
 
     def emptied(self) -> Transcript:
         """The transcript before its first turn."""
-        return Transcript(self.prompt, self.sample, self.max_turns, self.max_context_tokens, self.end_of_turn)
+        return Transcript(self.prompt, self.sample, self.max_turns, self.max_context_tokens)
 
     def add_action(self, action: Action) -> None:
         """Append the only action of a rollout without an environment."""
@@ -99,8 +94,9 @@ class Transcript:
         """The tokens of an observation, after the end of an action that lacks it."""
         if action.segment is None:
             return ()
-        last = action.segment.token_ids[-1:]
-        return observation.token_ids if last == self.end_of_turn else (*self.end_of_turn, *observation.token_ids)
+        end = observation.end_of_turn
+        has_ended = action.segment.token_ids[-1:] == end[-1:]
+        return observation.token_ids if has_ended else (*end, *observation.token_ids)
 
     def _append(self, segment: Segment | None) -> None:
         if segment is not None:
