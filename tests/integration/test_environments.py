@@ -26,7 +26,7 @@ from agnostics.types.errors import UsageError
 from agnostics.types.language import Language
 from agnostics.types.reward import Accepted
 from agnostics.types.rollout import Action, Rollout, Segment
-from agnostics.types.task import LimitOverrides, Task, Test
+from agnostics.types.task import Comparison, LimitOverrides, PromptFormat, Task, Test
 from agnostics.types.verification import Verdict, Verification
 from agnostics.verify import Verifier
 from chat_server import ChatServer
@@ -338,6 +338,24 @@ def test_a_conversation_that_outgrows_the_model_of_an_endpoint_ends_its_episode_
             refused[0].result(timeout=30)
     ended = [(rollout.verified.verdict, len(rollout.turns), rollout.finish_reason) for rollout in rollouts]
     assert ended == [("wrong_answer", 1, "length"), ("wrong_answer", 1, "length"), ("accepted", 1, "stop")]
+
+
+@pytest.mark.parametrize(
+    ("program", "verdict"),
+    [("function double(n) return 2 * n end", "accepted"), ("print('passed')", "runtime_error")],
+)
+def test_a_submission_is_run_with_the_tests_in_its_language(play: Play, program: str, verdict: str) -> None:
+    task = Task(
+        id="function",
+        statement="Write double(n).",
+        tests=(Test(input="", output=""),),
+        compare=Comparison(mode="nothing"),
+        prompt_format=PromptFormat(language="lua", tests="assert(double(2) == 4)"),
+    )
+    (rollout,) = play(AgenticCode(), _said(_call("create", f"a.lua\n{program}"), _call("submit", "a.lua")), task)
+    assert rollout.verified.verdict == verdict
+    asked = str(play.server.conversations)  # type: ignore[attr-defined]
+    assert ("assert(" in asked, "stdin" in asked) == (False, False)
 
 
 def test_the_only_test_of_a_task_is_neither_in_the_workspace_nor_in_the_feedback(play: Play) -> None:

@@ -24,8 +24,9 @@ _REQUEST = """\
 
 {statement}
 
-The program reads its input from stdin and writes its output to stdout. You have a folder of your own, in which \
-`{execute}` runs a program that is written to {filename}. {tests}Write the program, test it, then submit its file."""
+{form}You have a folder of your own, in which `{execute}` runs a program that is written to {filename}. {tests}\
+Write the program, test it, then submit its file."""
+_FORM = "The program reads its input from stdin and writes its output to stdout. "
 _TESTS = "The folder tests holds {count} of the tests: N.in is an input and N.out the expected output. "
 _NO_CALL = "There is neither a call of a tool nor a program. Call a tool; submit ends the task."
 
@@ -68,6 +69,7 @@ class AgenticCode(Environment[AgenticCodeState]):
         return _REQUEST.format(
             prompt=language.prompt.strip(),
             statement=task.statement.strip(),
+            form="" if task.prompt_format else _FORM,
             execute=" && ".join(filter(None, (language.compile, language.execute))),
             filename=language.filename,
             tests=_TESTS.format(count=len(shown)) if shown else "",
@@ -86,7 +88,8 @@ class AgenticCode(Environment[AgenticCodeState]):
         """See `Environment.step`."""
         use = await use_tools(state.episode, state.session, action, self.tools, self.command_s)
         if use.submission is not None:
-            state.program = use.submission.decode(errors="replace")
+            program = use.submission.decode(errors="replace")
+            state.program = state.episode.language.with_tests(state.episode.task, program)
             return Transition(tool_calls=use.records)
         if not use.records:
             return self._without_call(state, action)

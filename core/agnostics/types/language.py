@@ -165,7 +165,15 @@ class Language(_YamlModel):
         if prompt_format and prompt_format.stop is not None:
             return prompt_format.continued(task.statement, completion)
         program = self.program_in(completion)
-        return prompt_format.enclosed(program) if prompt_format and program is not None else program
+        return None if program is None else self.with_tests(task, program)
+
+    def with_tests(self, task: Task, program: str) -> str:
+        """A program for `task` with the tests of the task's prompt format, if it has one.
+
+        Raises UsageError if the prompt format is for another language.
+        """
+        prompt_format = self._prompt_format_of(task)
+        return prompt_format.enclosed(program) if prompt_format else program
 
     def prompt_for(self, task: Task) -> str:
         """The prompt for `task`: the language's prompt, then the statement (section 3.2).
