@@ -74,10 +74,13 @@ def test_the_content_of_a_call_is_split_into_arguments() -> None:
         '{"name": "bash", "parameters": {"command": "ls"}}',
         '\n<|python_tag|>{"type": "function", "name": "bash", "parameters": {"command": "ls"}}\n',
         '{"type": "function", "name": "bash", "parameters": {"command": "ls"}}',
+        '[TOOL_CALLS][{"name": "bash", "arguments": {"command": "ls"}}]',
+        ' [TOOL_CALLS] [ {"name": "bash", "arguments": {"command": "ls"}, "id": "a1b2c3d4e"}]',
+        '[{"name": "bash", "arguments": {"command": "ls"}}]',
         '<think>\n{"name": "submit"}\n</think>\n\n{"name": "bash", "arguments": {"command": "ls"}}',
     ],
 )
-def test_calls_in_json_are_read_as_qwen_and_llama_write_them(text: str) -> None:
+def test_calls_in_json_are_read_as_qwen_llama_and_mistral_write_them(text: str) -> None:
     assert parse_calls(text, "json", TOOLS) == [ToolCall("bash", {"command": "ls"})]
 
 
@@ -91,6 +94,13 @@ def test_several_calls_of_llama_follow_each_other(between: str, tag: str) -> Non
         ToolCall("bash", {"command": '}; {"name"'}),
         ToolCall("submit", {"path": "a"}),
     ]
+
+
+def test_the_calls_of_mistral_are_a_list() -> None:
+    calls = [{"name": "bash", "arguments": {"command": "ls"}}, {"name": "shell"}, 1, {"name": "x", "arguments": {}}]
+    found = parse_calls(f"[TOOL_CALLS] {json.dumps(calls)}", "json", TOOLS)
+    assert [type(call) for call in found] == [ToolCall, MalformedCall, MalformedCall, MalformedCall]
+    assert parse_calls("[TOOL_CALLS] []", "json", TOOLS) == []
 
 
 def test_what_follows_a_call_of_llama_and_is_none_is_malformed() -> None:
@@ -298,6 +308,8 @@ def test_a_call_is_read_as_it_was_written_as_json(path: str, old: str, new: str)
         as_json("bash", {str(number): "" for number in range(MEGABYTE // 10)}),
         "<|python_tag|>" + "{" * MEGABYTE,
         '{"name": "bash"};' * (MEGABYTE // 17),
+        "[TOOL_CALLS]" * (MEGABYTE // 12),
+        "[" + " " * MEGABYTE + '{"name"',
         '{"name": "bash"}' + " " * MEGABYTE + "x",
     ],
 )
@@ -309,6 +321,7 @@ def test_a_megabyte_is_parsed_without_taking_quadratic_time(text: str, form: Cal
 
 def test_the_form_is_that_which_the_chat_template_knows() -> None:
     assert form_of("{{ '<tool: bash>' }}<tool_call>") == form_of("{% for m in messages %}{% endfor %}") == "text"
+    assert form_of("{{- '[TOOL_CALLS] [' }}") == "json"
     assert form_of("{{- '<tool_call>\\n' }}") == form_of("'<|start_header_id|>ipython<|end_header_id|>'") == "json"
 
 

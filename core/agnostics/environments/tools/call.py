@@ -32,8 +32,8 @@ def parse_calls(text: str, form: CallForm, tools: Sequence[Tool]) -> list[ToolCa
     """The calls in a completion, in order, without those in its reasoning.
 
     A call begins with an opening tag at the start of a line (in JSON, also within one, where an object or the end of
-    the line follows) and ends with a closing tag at the end of one; Llama's form, objects without tags, is the whole
-    message. Takes time linear in the text.
+    the line follows) and ends with a closing tag at the end of one; the form of Llama and Mistral, objects without
+    tags, is the whole message. Takes time linear in the text.
     """
     answer = strip_reasoning(text)
     return [_call(raw, tools) for raw in (json_calls(answer) if form == "json" else text_calls(answer))]

@@ -1,4 +1,4 @@
-"""Calls as JSON objects: in `<tool_call>` tags, as Qwen and Hermes write them, or bare, as Llama 3 does."""
+"""Calls as JSON objects: in `<tool_call>` tags, as Qwen and Hermes write them, or bare, as Llama 3 and Mistral do."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from typing import NoReturn
 from agnostics.environments.tools.raw_call import RawCall
 from agnostics.environments.tools.tool import ArgumentError, Tool, shown
 
-_OPEN, _CLOSE, _PYTHON_TAG = "<tool_call>", "</tool_call>", "<|python_tag|>"
-_BARE_CALL = re.compile(r'\{\s*+"(?:name"|type"\s*+:\s*+"function")')
+_OPEN, _CLOSE = "<tool_call>", "</tool_call>"
+_MARKS = ("<|python_tag|>", "[TOOL_CALLS]")
+"""What Llama and Mistral may write before bare calls; as special tokens they are in no text."""
+_BARE_CALL = re.compile(r'(?:\[\s*+)?\{\s*+"(?:name"|type"\s*+:\s*+"function")')
 """The beginning of a bare call, which tells it from an answer that is a JSON object."""
 _BETWEEN = re.compile(r"\s*+(?:;\s*+)?")
 """What stands between two bare calls."""
@@ -23,8 +25,9 @@ _FORM = '{"name": "...", "arguments": {...}}'
 def json_calls(text: str) -> Iterator[RawCall | ArgumentError]:
     """The calls in a message without reasoning, and the reasons why others are none."""
     message = text.strip()
-    if message.startswith(_PYTHON_TAG) or _BARE_CALL.match(message):
-        yield from _bare_calls(message.removeprefix(_PYTHON_TAG).lstrip())
+    mark = next((mark for mark in _MARKS if message.startswith(mark)), "")
+    if mark or _BARE_CALL.match(message):
+        yield from _bare_calls(message.removeprefix(mark).lstrip())
         return
     lines = iter(text.split("\n"))
     for line in lines:
@@ -36,7 +39,7 @@ def json_calls(text: str) -> Iterator[RawCall | ArgumentError]:
 
 
 def _bare_calls(text: str) -> Iterator[RawCall | ArgumentError]:
-    """The calls in a text of JSON objects, one after another; what is no JSON ends them."""
+    """The calls in a text of JSON objects, one after another, or of lists of them; what is no JSON ends them."""
     at, end = 0, len(text)
     while at == 0 or at < end:
         try:
@@ -45,7 +48,7 @@ def _bare_calls(text: str) -> Iterator[RawCall | ArgumentError]:
         except ArgumentError as error:
             yield error
             return
-        yield _raw_call(value)
+        yield from map(_raw_call, value if isinstance(value, list) else [value])
         between = _BETWEEN.match(text, at)
         at = between.end() if between else at
 
