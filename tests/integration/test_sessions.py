@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from agnostics.sandbox.backend import Slot, SlotFactory
+from agnostics.sandbox.backends.bubblewrap import BubblewrapBackend
 from agnostics.sandbox.session import TRANSFER_BYTES, Session, SessionError
 from agnostics.sandbox.session_pool import SessionPool
 from agnostics.types.errors import AgnosticsError, MissingRequirement, UsageError
@@ -222,6 +224,30 @@ def test_a_closed_pool_ends_its_sessions_and_opens_no_more(languages: dict[str, 
     with pytest.raises(AgnosticsError, match="closed"):
         pool.open()
     pool.close()
+
+
+class Restarting(BubblewrapBackend):
+    """Its first two slots do not start, as while an engine restarts."""
+
+    def open(self) -> SlotFactory:
+        factory, failures = super().open(), iter([AgnosticsError("not yet"), OSError("not yet")])
+
+        class Factory(SlotFactory):
+            def start(self, language: Language) -> Slot:
+                if error := next(failures, None):
+                    raise error
+                return factory.start(language)
+
+            def close(self) -> None:
+                factory.close()
+
+        return Factory()
+
+
+def test_a_slot_that_does_not_start_at_once_is_tried_again(languages: dict[str, Language]) -> None:
+    backends = {"restarting": Restarting()}
+    with SessionPool(languages["lua"], "restarting", LIMITS, backends=backends) as pool, pool.open() as session:
+        assert shell(session, "echo here") == "here\n"
 
 
 def test_a_toolchain_that_is_not_here_is_named() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -10,10 +11,13 @@ from typing import Self
 from agnostics.sandbox.backend import Slot
 from agnostics.sandbox.modes import AUTO, RAY_PREFIX, Backends, choose_backend
 from agnostics.sandbox.session import TRANSFER_BYTES, Session
+from agnostics.sandbox.start_retries import PAUSES_S
 from agnostics.sandbox.worker import HARNESS_MB
-from agnostics.types.errors import AgnosticsError, UsageError
+from agnostics.types.errors import AgnosticsError, MissingRequirement, UsageError
 from agnostics.types.language import Language
 from agnostics.types.task import Limits
+
+log = logging.getLogger("agnostics")
 
 WORKSPACE_MB = 256
 """The memory that a slot has for the files of a session, beside that of its commands."""
@@ -52,6 +56,7 @@ class SessionPool:
         self._ready = deque[Future[Slot]]()
         self._sessions = set[Session]()
         self._closed = False
+        self._ended = threading.Event()
         with self._lock:
             self._keep_warm()
 
@@ -93,6 +98,7 @@ class SessionPool:
             self._closed = True
             sessions, ready = list(self._sessions), list(self._ready)
             self._ready.clear()
+        self._ended.set()
         for session in sessions:
             session.close()
         self._starter.shutdown(cancel_futures=True)
@@ -106,6 +112,19 @@ class SessionPool:
             self._ready.append(self._starter.submit(self._start))
 
     def _start(self) -> Slot:
+        """Start a slot, as often as those of programs are: an engine may be restarting."""
+        for pause_s in PAUSES_S:
+            try:
+                return self._start_once()
+            except MissingRequirement:
+                raise
+            except (AgnosticsError, OSError) as error:
+                log.warning("a slot for sessions did not start: %s", error)
+                if self._ended.wait(pause_s):
+                    raise
+        return self._start_once()
+
+    def _start_once(self) -> Slot:
         slot = self._slot_factory.start(self._language)
         try:
             slot.set_limits(self._limits.memory_mb + _OVERHEAD_MB, self._limits.processes)

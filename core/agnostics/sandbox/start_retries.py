@@ -10,6 +10,8 @@ MAX_START_FAILURES = 6
 """Failed starts in a row after which the jobs that wait for the slot fail."""
 INITIAL_BACKOFF_S = 0.25
 """The pause after the first failed start; it doubles with each, 8 s in all, so that an engine has time to restart."""
+PAUSES_S = tuple(INITIAL_BACKOFF_S * 2**failures for failures in range(MAX_START_FAILURES - 1))
+"""The pauses between the starts of one slot."""
 
 
 class StartRetries:
