@@ -12,6 +12,7 @@ from agnostics.train.config import EvaluationConfig, RunConfig
 from agnostics.train.task_splits import TaskSplits, task_splits
 from agnostics.types.errors import UsageError
 from agnostics_datasets.jsonl import JsonLines
+from agnostics_datasets.math_answers import MathAnswers
 from agnostics_datasets.starter_families import StarterFamilies
 from pydantic import ValidationError
 
@@ -48,8 +49,10 @@ def test_a_run_that_evaluates_before_and_after_only_trains_on_all_training_tasks
 
 
 def test_a_data_set_without_training_tasks_is_refused_by_its_name(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no task in its split 'train'"):
-        _splits(_file(tmp_path, test=5), tasks=4)
+    path = tmp_path / "answers.jsonl"
+    path.write_text(json.dumps({"question": "1 + 1?", "answer": "2"}) + "\n")
+    with pytest.raises(UsageError, match="the data set math has no task in its split 'train'"):
+        task_splits(RunConfig(dataset="math"), MathAnswers(), str(path))
 
 
 def test_a_validation_split_chooses_the_best_checkpoint_where_there_is_one(tmp_path: Path) -> None:
