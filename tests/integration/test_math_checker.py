@@ -111,6 +111,12 @@ EVIL = [
 ]
 
 
+def test_what_is_hard_by_its_text_is_different_at_once(checker: MathChecker) -> None:
+    begun = time.monotonic()
+    assert {checker.submit(text, "5+x").result(timeout=1) for text in STALLING} == {Equality.DIFFERENT}
+    assert time.monotonic() - begun < 1
+
+
 def test_an_answer_is_not_run(checker: MathChecker) -> None:
     assert in_slots(checker, [(text, "5+x") for text in EVIL]) == [Equality.DIFFERENT] * len(EVIL)
 

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Self
 
 from agnostics.math.compiled import packages_for
+from agnostics.math.effort import is_too_hard
 from agnostics.math.language import checker_language
 from agnostics.math.normaliser import normalise
 from agnostics.math.numbers import close, values
@@ -147,7 +148,7 @@ def _compare_texts(prediction: str, gold: str) -> Equality | None:
         return Equality.EQUAL
     pairs = [(one, other) for one in values(given) for other in values(known)]
     if not pairs:
-        return None
+        return Equality.DIFFERENT if is_too_hard(prediction, gold) else None
     return Equality.EQUAL if any(close(one, other) for one, other in pairs) else Equality.DIFFERENT
 
 
