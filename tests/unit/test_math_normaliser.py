@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 from agnostics.math.normaliser import normalise
-from agnostics.math.numbers import close, values
+from agnostics.math.numbers import Number, close, values
 from agnostics.math.structure import Structure, structure_of, without_parentheses
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,13 +28,19 @@ NUMBERS = st.fractions(max_denominator=10**6)
         ("π", r"\pi"),
         (r"90^\circ", "90"),
         (r"90^{\circ}", "90°"),
-        (r"10,\!080", "10080"),
-        (r"\$32,\!348", "32348"),
+        (r"\$32,\!348", "32,348"),
         ("$x+1$", "x + 1"),
         (r"\text{Evelyn}", "evelyn"),
         (r"x \leq 3", "x≤3"),
         (r"2 \times 3", r"2\times3"),
         ("5.", "5"),
+        (r"\[5\]", "5"),
+        ("√(2x)", r"\sqrt{2x}"),
+        (r"\approx 3.14", "3.14"),
+        (r"\boldsymbol{x}", "{x}"),
+        ("€5", "5"),
+        (r"(0,1) \bigcup (2,3)", r"(0,1)\cup(2,3)"),
+        (r"\left[\begin{array}{cc} 1&2 \\[4pt] 3&4 \end{array}\right]", r"\begin{pmatrix}1&2\\3&4\end{pmatrix}"),
     ],
 )
 def test_spellings_of_one_answer_have_one_normal_spelling(one: str, other: str) -> None:
@@ -43,7 +49,15 @@ def test_spellings_of_one_answer_have_one_normal_spelling(one: str, other: str) 
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("1 2", "12"), ("1 1/2", "11/2"), ("x", "X"), ("(1,2)", "[1,2]"), (r"\frac{12}{3}", r"\frac{1}{23}"), ("-1", "1")],
+    [
+        ("1, 200", "1200"),
+        ("1 2", "12"),
+        ("1 1/2", "11/2"),
+        ("x", "X"),
+        ("(1,2)", "[1,2]"),
+        (r"\frac{12}{3}", r"\frac{1}{23}"),
+        ("-1", "1"),
+    ],
 )
 def test_different_answers_have_different_spellings(one: str, other: str) -> None:
     assert normalise(one) != normalise(other)
@@ -53,12 +67,12 @@ def test_different_answers_have_different_spellings(one: str, other: str) -> Non
 def test_a_quotient_is_read_however_it_is_written(number: Fraction) -> None:
     above, below = number.numerator, number.denominator
     for text in (f"{above}/{below}", rf"\frac{{{above}}}{{{below}}}", rf"\dfrac {{{above}}} {{{below}}}"):
-        assert values(normalise(text)) == (number,)
+        assert values(normalise(text)) == (Number(number),)
 
 
 @given(st.decimals(allow_nan=False, allow_infinity=False, places=4))
 def test_a_decimal_is_read_exactly(number: Fraction) -> None:
-    assert values(normalise(f"{number:f}")) == (Fraction(number),)
+    assert values(normalise(f"{number:f}")) == (Number(Fraction(number), Fraction(1, 10_000)),)
 
 
 @pytest.mark.parametrize(
@@ -68,6 +82,16 @@ def test_a_decimal_is_read_exactly(number: Fraction) -> None:
         (r"1.2 \times 10^{-7}", [Fraction(12, 10**8)]),
         (r"50\%", [50, Fraction(1, 2)]),
         (r"-\frac{1}{2}", [Fraction(-1, 2)]),
+        (r"2\frac{1}{2}", [Fraction(5, 2)]),
+        ("-1 1/2", [Fraction(-3, 2)]),
+        (r"33\frac13\%", [Fraction(100, 3), Fraction(1, 3)]),
+        (r"0.1\overline{6}", [Fraction(1, 6)]),
+        (r"-0.\overline{142857}", [Fraction(-1, 7)]),
+        ("1.5e3", [1500]),
+        (r"\$2.5 \text{ million}", [2_500_000]),
+        ("1,234.5", [Fraction(2469, 2)]),
+        (r"10\,080", [10_080]),
+        ("10, 080", []),
         ("1/0", []),
         ("x", []),
         ("", []),
@@ -77,18 +101,33 @@ def test_a_decimal_is_read_exactly(number: Fraction) -> None:
     ],
 )
 def test_plain_numbers_have_values_and_nothing_else_has(text: str, expected: list[Fraction]) -> None:
-    assert list(values(normalise(text))) == expected
+    assert [number.value for number in values(normalise(text))] == expected
 
 
 @given(NUMBERS, st.integers(min_value=-(10**9), max_value=10**9))
 def test_an_integer_is_close_to_itself_only(number: Fraction, integer: int) -> None:
-    assert close(number, Fraction(integer)) == (number == integer)
+    assert close(Number(number), Number(Fraction(integer), Fraction(1))) == (number == integer)
 
 
-def test_other_numbers_are_close_within_six_digits() -> None:
-    assert close(Fraction(1, 3), Fraction("0.333333"))
-    assert not close(Fraction(1, 3), Fraction("0.3333"))
-    assert not close(Fraction("1.2e-7"), Fraction("1.3e-7"))
+@given(NUMBERS, NUMBERS)
+def test_quotients_are_close_to_themselves_only(one: Fraction, other: Fraction) -> None:
+    assert close(Number(one), Number(other)) == (one == other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("1/3", "0.333333", True),
+        ("2/3", "0.666666", True),
+        ("1/3", "0.3333", False),
+        ("1.2e-7", "1.3e-7", False),
+        ("0.1234567", "0.1234568", False),
+        ("12345678.5", "12345679.5", False),
+        (r"\frac{1048575}{7}", r"\frac{1048576}{7}", False),
+    ],
+)
+def test_other_numbers_are_close_within_six_digits_and_the_last_decimal(one: str, other: str, expected: bool) -> None:
+    assert any(close(first, second) for first in values(one) for second in values(other)) == expected
 
 
 @pytest.mark.parametrize(
@@ -102,6 +141,10 @@ def test_other_numbers_are_close_within_six_digits() -> None:
         (r"\begin{pmatrix}1&2\\3&4\end{pmatrix}", "matrix of 2,2", ("1", "2", "3", "4")),
         (r"\begin{bmatrix}1\\2\\\end{bmatrix}", "matrix of 1,1", ("1", "2")),
         ("52_8", "base", ("52", "8")),
+        ("100, 200", "set", ("100", "200")),
+        (r"1\pm2", "set", ("1+2", "1-2")),
+        (r"\{0,\pm1\mp x\}", "set", ("0", "+1-x", "-1+x")),
+        (r"(\pm1,2)", "set", ("(+1,2)", "(-1,2)")),
     ],
 )
 def test_structures_have_a_kind_and_parts(text: str, kind: str, parts: tuple[str, ...]) -> None:

@@ -17,17 +17,29 @@ _UNICODE = str.maketrans(
         **{"∈": r"\in ", "∪": r"\cup ", "∩": r"\cap ", "∅": r"\emptyset ", "∞": r"\infty "},
         **{"π": r"\pi ", "θ": r"\theta ", "α": r"\alpha ", "β": r"\beta ", "λ": r"\lambda "},
         **{"½": r"\frac{1}{2}", "⅓": r"\frac{1}{3}", "¼": r"\frac{1}{4}", "¾": r"\frac{3}{4}"},
-        **{"²": "^2", "³": "^3", "°": r"^\circ ", "％": "%", "\u00a0": " ", "\u2009": " "},
+        **{
+            "²": "^2",
+            "³": "^3",
+            "°": r"^\circ ",
+            "％": "%",
+            "€": " ",
+            "£": " ",
+            "¢": " cents ",
+            "\u00a0": " ",
+            "\u2009": r"\,",
+            "\u202f": r"\,",
+        },
     }
 )
-_ROOT = re.compile(r"√\s*(\d+|.)")
+_ROOT = re.compile(r"√\s*(?:\(([^()]*)\)|(\d+|.))")
+_BOLD = re.compile(r"\\(?:boldsymbol|bm|mathsf)(?![A-Za-z])")
 _COMMANDS = {
     **dict.fromkeys(("left", "right", "displaystyle", "textstyle", "limits", "bigl", "bigr", "Bigl", "Bigr"), ""),
-    **dict.fromkeys(("mathrm", "mathbf", "mathit", "operatorname", "rm", "bf", "(", ")", "$"), ""),
+    **dict.fromkeys(("mathrm", "mathbf", "mathit", "operatorname", "rm", "bf", "(", ")", "[", "]", "$"), ""),
     **dict.fromkeys((",", ";", ":", " ", "quad", "qquad", "enspace"), " "),
     **dict.fromkeys(("dfrac", "tfrac", "cfrac"), r"\frac"),
     **{"leq": r"\le", "geq": r"\ge", "neq": r"\ne", "lbrace": r"\{", "rbrace": r"\}", "degree": r"^\circ"},
-    **{"varnothing": r"\emptyset", "ldots": r"\dots", "cdots": r"\dots", "%": "%"},
+    **{"bigcup": r"\cup", "varnothing": r"\emptyset", "ldots": r"\dots", "cdots": r"\dots", "%": "%"},
 }
 """What stands for a command; the others stay."""
 
@@ -41,7 +53,9 @@ _STEPS: tuple[tuple[re.Pattern[str], Replacement], ...] = tuple(
     (re.compile(pattern), replacement)
     for pattern, replacement in (
         (r"\\!\s*", ""),
-        (r"\\(?:text|textbf|textit|textrm|mbox)\s*\{([^{}]*)\}", r" \1 "),
+        (r"(?<=\d)\\,(?=\d{3}(?!\d))", ""),
+        (r"\\\\\s*\[-?[\d.]+ ?(?:pt|em|ex|mm|cm)\]", r"\\\\"),
+        (r"\\(?:text|textbf|textit|textrm|mathrm|mbox)\s*\{([^{}]*)\}", r" \1 "),
         (r"\\(?:left|right)\.", ""),
         (r"\\([A-Za-z]+|.)", _command),
         (r"\$|~", " "),
@@ -51,19 +65,23 @@ _STEPS: tuple[tuple[re.Pattern[str], Replacement], ...] = tuple(
         (r"\\frac\s*([0-9])\s*\{", r"\\frac{\1}{"),
         (r"\\frac\s*\{([^{}]*)\}\s*([0-9A-Za-z])", r"\\frac{\1}{\2}"),
         (r"\\sqrt\s*([0-9A-Za-z])", r"\\sqrt{\1}"),
+        (r"[(\[]\s*\\begin\{array\}\s*\{[clr| ]*\}", r"\\begin{pmatrix}"),
+        (r"\\end\{array\}\s*[)\]]", r"\\end{pmatrix}"),
+        (r", (?=\d{3}(?!\d))", ",{}"),
         (r"([\^_])\{([0-9A-Za-z])\}", r"\1\2"),
         (r"\s+", " "),
         (r"(\\[A-Za-z]+) (?![A-Za-z])", r"\1"),
         (r" (?!\w)|(?<!\w) ", ""),
+        (r"^\\(?:approx|sim)", ""),
+        (r",\{\}", ", "),
     )
 )
-_GROUPED_DIGITS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})++(?:\.\d*)?%?")
 _WORDS = re.compile(r"[^\W\d_]{2,}(?: [^\W\d_]+)*+")
 
 
 def to_latex(answer: str) -> str:
     """`answer` with LaTeX in place of symbols of Unicode."""
-    return _ROOT.sub(r"\\sqrt{\1}", answer.translate(_UNICODE))
+    return _BOLD.sub("", _ROOT.sub(r"\\sqrt{\1\2}", answer.translate(_UNICODE)))
 
 
 def normalise(answer: str) -> str:
@@ -75,6 +93,4 @@ def normalise(answer: str) -> str:
     for pattern, replacement in _STEPS:
         text = pattern.sub(replacement, text)
     text = text.rstrip(" .,;:")
-    if _GROUPED_DIGITS.fullmatch(text):
-        return text.replace(",", "")
     return text.casefold() if _WORDS.fullmatch(text) else text

@@ -15,7 +15,7 @@ from agnostics.types.errors import MissingRequirement
 _PACKAGES = ("antlr4", "latex2sympy2_extended", "math_verify", "mpmath", "sympy")
 _LEFT_OUT = frozenset({"benchmarks", "tests", "tasks.py"})
 _ANTLR = "antlr4-python3-runtime"
-_OURS = ("compilation", "equivalence", "evaluation", "normaliser", "numbers", "slot", "structure")
+_OURS = ("compilation", "equivalence", "evaluation", "normaliser", "numbers", "slot", "structure", "units")
 _COMPRESSION = 1
 """Of zlib: twice as fast as the default, and a fifth larger."""
 

@@ -11,6 +11,9 @@ _OPENING = {"(", "[", "{", r"\{", r"\begin"}
 _CLOSING = {")", "]", "}", r"\}", r"\end"}
 _BASED = re.compile(r"(-?\d[\dA-Fa-f]*)_\{?(\d{1,2})\}?")
 """A number in a base, such as `52_8`: math-verify passes over the base."""
+_COORDINATE = re.compile("([A-Za-z])=(.*)", re.DOTALL)
+_RELATION = re.compile(r"[<>]|\\[lg]e(?![A-Za-z])")
+_PLUS_MINUS = re.compile(r"\\([pm])[mp](?![A-Za-z]) ?")
 _MATRIX = re.compile(r"\\begin\{([pb]?matrix)\}(.*)\\end\{\1\}", re.DOTALL)
 
 
@@ -28,8 +31,20 @@ class Structure:
         return self.kind not in {"set", "union"}
 
 
+def coordinates(answer: Structure) -> Structure:
+    """The point for a set of equations with a letter each, in the order of the letters: (5,4) for `x=5,y=4`."""
+    named = [_COORDINATE.fullmatch(part) for part in answer.parts]
+    by_name = {match[1]: match[2] for match in named if match}
+    if answer.is_ordered or len(by_name) < len(named):
+        return answer
+    return Structure("()", tuple(by_name[name] for name in sorted(by_name)))
+
+
 def structure_of(text: str) -> Structure | None:
-    """The structure of a normalised answer, or None if it has one part only. A list without brackets is a set."""
+    """The structure of a normalised answer, or None if it has one part only.
+
+    A list without brackets is a set, and so are the two values of an answer with a plus-minus sign.
+    """
     if match := _MATRIX.fullmatch(text):
         return _matrix(match[2])
     if match := _BASED.fullmatch(text):
@@ -37,8 +52,13 @@ def structure_of(text: str) -> Structure | None:
     for separator, kind in ((",", "set"), (r"\cup", "union")):
         parts = _split(text, separator)
         if len(parts) > 1:
-            return Structure(kind, parts)
-    return _bracketed(text)
+            return Structure(kind, _with_both_signs(parts))
+    if text.startswith(r"\{") and text.endswith(r"\}") and _closes_at_end(text):
+        return Structure("set", _with_both_signs(_split(text[2:-2], ",")))
+    if len(parts := tuple(text.split(" or "))) > 1 and all(map(_RELATION.search, parts)):
+        return Structure("union", parts)
+    parts = _with_both_signs((text,))
+    return Structure("set", parts) if len(parts) > 1 else _bracketed(text)
 
 
 def without_parentheses(text: str) -> str:
@@ -48,12 +68,19 @@ def without_parentheses(text: str) -> str:
 
 
 def _bracketed(text: str) -> Structure | None:
-    if text.startswith(r"\{") and text.endswith(r"\}") and _closes_at_end(text):
-        return Structure("set", _split(text[2:-2], ","))
     if text[:1] in {"(", "["} and text[-1:] in {")", "]"} and _closes_at_end(text):
         parts = _split(text[1:-1], ",")
         return Structure(text[0] + text[-1], parts) if len(parts) > 1 or text[0] == "[" else None
     return None
+
+
+def _with_both_signs(parts: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(one for part in parts for one in dict.fromkeys((_signed(part, "p"), _signed(part, "m"))))
+
+
+def _signed(text: str, upper: str) -> str:
+    """`text` with the upper or the lower signs in place of double ones; `upper` is the letter of `+`'s command."""
+    return _PLUS_MINUS.sub(lambda match: "+" if match[1] == upper else "-", text)
 
 
 def _matrix(body: str) -> Structure:
