@@ -14,6 +14,7 @@ from agnostics.profiling.spans import Span
 from agnostics.types.rollout import Phase, Rollout
 from agnostics.types.verification import Verdict
 from agnostics.util.statistics import PassRate
+from agnostics.util.text import plural
 
 _LINE_INTERVAL_S = 10.0
 _EVALUATED: dict[Phase, tuple[str, str]] = {
@@ -100,8 +101,9 @@ class EvaluationProgress(ConsoleProgress):
             self._update_bar(self._bar)
         elif time.monotonic() >= self._last_line_s + _LINE_INTERVAL_S:
             self._last_line_s = time.monotonic()
-            total = f" of {self._run.expected_rollouts}" if self._run.expected_rollouts else ""
-            self.message(f"{self._programs}{total} programs, {self._accepted / self._programs:.2f} accepted")
+            total = self._run.expected_rollouts
+            programs = f"{self._programs} of {plural(total, 'program')}" if total else plural(self._programs, "program")
+            self.message(f"{programs}, {self._accepted / self._programs:.2f} accepted")
 
     def _update_bar(self, bar: Progress) -> None:
         if self._task is None:
