@@ -13,8 +13,9 @@ from starlette.responses import Response
 from agnostics.store.queries.episodes import StoredTurn
 from agnostics.store.views import ToolCallRow, TurnRow, VersionSpanRow
 from agnostics.types.code_extraction import markdown_parts
+from agnostics.util.column_ranges import LARGEST_INTEGER
 from agnostics.web.escaping import Excerpt, excerpt
-from agnostics.web.page import LARGEST_INTEGER, Page, download, not_found, number, paginate, path_number, reading
+from agnostics.web.page import Page, download, not_found, number, paginate, path_number, reading
 from agnostics.web.queries.episodes import turns_page
 
 TURNS = 16

@@ -13,11 +13,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from agnostics.store.records import sanitize
+from agnostics.util.column_ranges import LARGEST_ID
 
 LONGEST_PARAMETER = 500
-LARGEST_ID = 2**63 - 1
-LARGEST_INTEGER = 2**31 - 1
-"""The largest number in a column that holds no ids: a step, a turn."""
 T = TypeVar("T")
 
 

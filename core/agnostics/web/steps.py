@@ -9,7 +9,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from agnostics.types.rollout import PHASES
-from agnostics.web.page import LARGEST_INTEGER, choice, not_found, number, paginate, path_number, reading, render
+from agnostics.util.column_ranges import LARGEST_INTEGER
+from agnostics.web.page import choice, not_found, number, paginate, path_number, reading, render
 from agnostics.web.queries import steps as queries
 from agnostics.web.queries.runs import SECONDS, run_settings
 from agnostics.web.runs import run_or_404

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agnostics.cli.output import console, json_option, plain, print_json, print_table
-from agnostics.cli.results.filters import LARGEST_ID, LARGEST_INTEGER, filter_of, verification_options
+from agnostics.cli.results.filters import filter_of, verification_options
 from agnostics.cli.results.reading import reading, store_option
 from agnostics.types.errors import UsageError
+from agnostics.util.column_ranges import LARGEST_ID, LARGEST_INTEGER
 from agnostics.util.text import plural
 
 if TYPE_CHECKING:

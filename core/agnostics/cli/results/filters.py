@@ -10,14 +10,13 @@ import click
 
 from agnostics.types.errors import UsageError, unknown_name_error
 from agnostics.types.verification import Verdict
+from agnostics.util.column_ranges import LARGEST_INTEGER
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from agnostics.store.filters import VerificationFilter
 
-LARGEST_ID, LARGEST_INTEGER = 2**63 - 1, 2**31 - 1
-"""The largest id, and the largest number of a step or a turn, that the database can hold."""
 _TIMES = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"]
 _RUN_OPTIONS = (
     click.option("--language", help="Runs in this language."),
