@@ -55,6 +55,17 @@ def test_requests_submitted_together_or_apart_are_completed_as_in_one_batch(engi
     assert {span.track for span in spans} == {"generation"}
 
 
+def test_the_generation_of_a_completion_has_ended_before_anything_hears_of_it(engine: Engine) -> None:
+    recorder, open_tracks = SpanRecorder(), list[str]()
+
+    def note(*_: object) -> None:
+        open_tracks.extend(span.track for span in recorder._open)
+
+    with EngineLoop(engine, recorder) as loop:
+        loop.wait(loop.submit(REQUESTS, PARAMS, note), "complete")
+    assert not open_tracks
+
+
 def test_new_weights_are_loaded_while_completions_are_half_sampled(engine: Engine) -> None:
     weights = [(name, weight.detach().clone()) for name, weight in engine._model.named_parameters()]  # type: ignore[attr-defined]
     completions = dict[int, Completion]()

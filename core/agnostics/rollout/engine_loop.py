@@ -128,13 +128,17 @@ class EngineLoop:
                 action()
             if self._engine.has_unfinished_requests:
                 with self._spans.during("generation", "generate"):
-                    self._sample_tokens()
+                    finished = self._sample_tokens()
+                self._finish(finished)  # what waits for them begins after the span
 
-    def _sample_tokens(self) -> None:
+    def _sample_tokens(self) -> list[tuple[int, Completion]]:
+        """Sample up to _TOKENS_PER_SPAN tokens, until a request is finished or the inbox holds something."""
+        finished = list[tuple[int, Completion]]()
         for _ in range(_TOKENS_PER_SPAN):
-            self._step()
-            if not self._engine.has_unfinished_requests or not self._inbox.empty():
-                return
+            finished = self._step()
+            if finished or not self._engine.has_unfinished_requests or not self._inbox.empty():
+                break
+        return finished
 
     def _received(self, *, wait: bool) -> Iterator[Callable[[], None]]:
         """The actions in the inbox; with `wait` at least one."""
@@ -158,14 +162,23 @@ class EngineLoop:
             if not batch.done.done():
                 batch.done.set_exception(error)
 
-    def _step(self) -> None:
-        """Sample a token; an error fails every unfinished request."""
+    def _step(self) -> list[tuple[int, Completion]]:
+        """Sample a token: the requests that are finished by it. An error fails every unfinished request."""
         try:
             finished = self._engine.step()
             self._tokens += 1
+            return finished
+        except Exception as error:
+            self._fail(error)
+            return []
+
+    def _finish(self, finished: Sequence[tuple[int, Completion]]) -> None:
+        """Hand on what is finished; an error fails every unfinished request."""
+        try:
             for request_id, completion in finished:
-                batch, index = self._requests.pop(request_id)
+                batch, index = self._requests[request_id]
                 batch.on_finished(index, completion)
+                del self._requests[request_id]
                 batch.unfinished -= 1
                 if not batch.unfinished:
                     batch.done.set_result(None)
