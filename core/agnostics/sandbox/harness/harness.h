@@ -162,6 +162,8 @@ uint64_t held_memory_kb(void);
 uint64_t uncounted_kb(void);
 uint64_t narrow_slot_memory(uint64_t more_kb);
 void widen_slot_memory(void);
+void lend_memory(void);
+bool take_back_memory(void);
 bool counts_oom_kills(void);
 bool oom_killed_since_last_call(void);
 

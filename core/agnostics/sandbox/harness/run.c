@@ -109,7 +109,9 @@ static enum verdict exceeded_limit(struct watch *watch) {
     struct usage usage;
     if (oom_killed_since_last_call()) return MEMORY_LIMIT;
     if (too_much_output(watch)) return OUTPUT_LIMIT;
+    lend_memory();
     measure(watch, &usage);
+    if (!take_back_memory()) return MEMORY_LIMIT;
     if (memory_over_limit(watch, &usage)) return MEMORY_LIMIT;
     return watch->own_us >= limits->time_us || clock_us() - watch->started_us >= hard_us ? TIME_LIMIT : ACCEPTED;
 }
@@ -212,6 +214,7 @@ static void finish(struct watch *watch, struct run_result *run) {
     uint64_t cpu_us = largest(largest(cpu_of(&usage), cgroup_cpu_us(watch)), watch->cpu_us);
     look_at_survivors(watch);
     kill_everything();
+    take_back_memory();
     restore_folders();
     record(run, status, cpu_us, (uint64_t)usage.ru_maxrss, wall_us);
     run->verdict = verdict_of(watch, run);

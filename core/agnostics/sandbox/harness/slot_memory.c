@@ -12,11 +12,14 @@
  * its executables, without which it would come to a halt before it reaches its limit. */
 enum { KERNEL_KB = 8 << 10 };
 
+enum { LENT_BYTES = 16 << 20 };
+
 enum { UNCOUNTED_KB = 256 }; /* of each processor: what the kernel adds to its counts later */
 
 static int events_fd = -1, stat_fd = -1, usage_fd = -1, limit_fd = -1, swap_limit_fd = -1;
 static unsigned long seen;
 static uint64_t slot_limit; /* in bytes, while a narrower one is set; else 0 */
+static uint64_t lent_limit; /* the limit in bytes that holds again after `take_back_memory`; else 0 */
 
 static int open_first(int folder, const char *name, const char *older_name, int flags) {
     int fd = openat(folder, name, flags | O_CLOEXEC);
@@ -91,31 +94,60 @@ static bool write_number(int fd, uint64_t number) {
     return pwrite(fd, text, (size_t)size, 0) == size;
 }
 
-static void narrow_to(uint64_t narrow) {
-    uint64_t wide = limit_fd < 0 ? 0 : number_in(limit_fd); /* 0 for "max" */
-    if (narrow >= wide || !write_number(limit_fd, narrow)) return;
-    slot_limit = wide;
-    if (swap_limit_fd >= 0 && !write_number(swap_limit_fd, narrow)) { /* then swap is limited as it was */
+/* Version 1 never allows memory and swap together below memory alone, hence the order. */
+static bool raise_limit(uint64_t limit) {
+    return (swap_limit_fd < 0 || write_number(swap_limit_fd, limit)) && write_number(limit_fd, limit);
+}
+
+/* False if the slot holds more than that. */
+static bool lower_limit(uint64_t limit) {
+    if (!write_number(limit_fd, limit)) return false;
+    if (swap_limit_fd >= 0 && !write_number(swap_limit_fd, limit)) { /* then swap is limited as it was */
     }
+    return true;
+}
+
+static uint64_t limit_of_slot(void) { return limit_fd < 0 ? 0 : number_in(limit_fd); } /* 0 for "max" */
+
+/* What the slot holds that the kernel does not take back when memory runs out, as it does pages of files on a disk. */
+static uint64_t lasting_usage(const char *counts) {
+    uint64_t usage = number_in(usage_fd), cache = count_of(counts, "active_file") + count_of(counts, "inactive_file");
+    return usage > cache ? usage - cache : 0;
 }
 
 /* Let the kernel grant `more_kb` beside what the slot holds now, until `widen_slot_memory`: the slot's own limit is that
- * of the largest program and of its compiler. Returns what the slot holds now. Pages of files on a disk are left out,
- * since the kernel takes them back. */
+ * of the largest program and of its compiler. Returns what the slot holds now. */
 uint64_t narrow_slot_memory(uint64_t more_kb) {
     char counts[8192];
     if (!read_counts(stat_fd, counts, sizeof counts)) return 0;
-    uint64_t usage = number_in(usage_fd), cache = count_of(counts, "active_file") + count_of(counts, "inactive_file");
-    narrow_to((usage > cache ? usage - cache : 0) + ((more_kb + KERNEL_KB + uncounted_kb()) << 10));
+    uint64_t wide = limit_of_slot();
+    uint64_t narrow = lasting_usage(counts) + ((more_kb + KERNEL_KB + uncounted_kb()) << 10);
+    if (narrow < wide && lower_limit(narrow)) slot_limit = wide;
     return held_kb(counts);
 }
 
-/* Version 1 never allows memory and swap together below memory alone, hence the order. */
 void widen_slot_memory(void) {
     if (!slot_limit) return;
-    bool wide = (swap_limit_fd < 0 || write_number(swap_limit_fd, slot_limit)) && write_number(limit_fd, slot_limit);
-    if (!wide) _exit(1); /* the client sees the connection close, and runs the job elsewhere */
-    slot_limit = 0;
+    if (!raise_limit(slot_limit)) _exit(1); /* the client sees the connection close, and runs the job elsewhere */
+    slot_limit = lent_limit = 0;
+}
+
+/* Lend the slot memory while the harness reads /proc, which takes some. A program that the kernel has killed for memory
+ * gives its files in memory back only as it ends; until then the kernel would kill the next process that asks for a
+ * page, which is the harness. */
+void lend_memory(void) {
+    uint64_t limit = limit_of_slot();
+    lent_limit = limit && raise_limit(limit + LENT_BYTES) ? limit : 0;
+}
+
+/* False if the slot holds more than it may without the loan, which it then keeps until the next call. */
+bool take_back_memory(void) {
+    char counts[8192];
+    if (!lent_limit) return true;
+    if (read_counts(stat_fd, counts, sizeof counts) && lasting_usage(counts) >= lent_limit) return false;
+    if (!lower_limit(lent_limit)) return false;
+    lent_limit = 0;
+    return true;
 }
 
 bool counts_oom_kills(void) { return events_fd >= 0; }
