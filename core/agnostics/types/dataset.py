@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from agnostics.types.errors import UsageError
 from agnostics.types.task import Task
 
 
@@ -52,3 +53,11 @@ class Dataset(ABC):
 
         Raises UsageError for an unknown split, a missing source or a malformed record (with its line).
         """
+
+    def reseal(self, task: Task, seed: int) -> Task:
+        """The task with fresh tests, generated from `seed` and its id, for tests that a policy may have seen.
+
+        An adapter overrides this if it has a reference solution of the task, which must first reproduce every published
+        output. Raises UsageError if it cannot make fresh tests, or if an output is not reproduced.
+        """
+        raise UsageError(f"the data set {self.name!r} cannot make fresh tests (task {task.id!r}, seed {seed})")
