@@ -6,10 +6,14 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from random import Random
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from agnostics import Comparison, Dataset, Task, Test, UsageError, unknown_name_error
 from pydantic import BaseModel, Field, ValidationError
+
+if TYPE_CHECKING:
+    from agnostics_datasets.esolang_references.reference import Reference
 
 COMPARE = Comparison(mode="lines")
 
@@ -46,6 +50,19 @@ class EsolangBench(Dataset):
         if source is None:
             raise UsageError("the data set 'esolang-bench' needs its file: esolang-bench:esolang_benchmark.json")
         return _tasks(_read(Path(source)), source)
+
+    def reseal(self, task: Task, seed: int) -> Task:
+        """The task with as many fresh tests as it has; see `Dataset.reseal`.
+
+        The inputs are new as long as there are new ones (N! up to 10 has too few), and E01, which has no input, keeps
+        its tests: `fresh_tests` of the metadata says how many tests are new.
+        """
+        reference = _reference(task)
+        tests = reference.fresh_tests(task.tests, Random(f"esolang-bench/{seed}/{task.id}"))
+        published = {test.input for test in task.tests}
+        fresh = sum(test.input not in published for test in tests)
+        metadata = {**task.metadata, "reseal_seed": seed, "fresh_tests": fresh}
+        return task.model_copy(update={"tests": tests, "metadata": metadata})
 
 
 class _Problem(BaseModel):
@@ -112,3 +129,24 @@ def _task(problem: _Problem, categories: dict[str, list[str]]) -> Task:
         tags=tuple(category for category, ids in categories.items() if problem.id in ids),
         difficulty=problem.difficulty,
     )
+
+
+def _reference(task: Task) -> Reference:
+    """The reference solution of the task, which reproduces all its outputs. Raises UsageError if there is none."""
+    from agnostics_datasets.esolang_references import REFERENCES  # every `agn` command imports every adapter
+
+    if task.id not in REFERENCES:
+        raise UsageError(f"task {task.id!r}: esolang-bench has no reference solution, and so makes no fresh tests")
+    for number, test in enumerate(task.tests, 1):
+        if (output := _output(REFERENCES[task.id], task.id, number, test)) != test.output:
+            what = f"the reference solution prints {output!r}, not {test.output!r}"
+            raise UsageError(f"task {task.id!r}, test {number}: {what}; was the file changed?")
+    return REFERENCES[task.id]
+
+
+def _output(reference: Reference, task: str, number: int, test: Test) -> str:
+    try:
+        return reference.output(test.input)
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        what = f"the reference solution cannot read {test.input!r}: {error}"
+        raise UsageError(f"task {task!r}, test {number}: {what}; was the file changed?") from error
