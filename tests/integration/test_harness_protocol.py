@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+import signal
 import socket
 import struct
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -21,6 +23,7 @@ from agnostics.sandbox.protocol import (
     encode,
     encode_clear,
     encode_command,
+    encode_interrupt,
 )
 from agnostics.types.language import Language
 from agnostics.types.verification import Verdict
@@ -67,6 +70,17 @@ def exchange(connection: socket.socket, frame: bytes | bytearray) -> JobResult:
     raise ConnectionResetError
 
 
+def exchange_all(connection: socket.socket, frames: bytes | bytearray, results: int) -> list[JobResult]:
+    """The results of frames that are sent at once."""
+    connection.sendall(frames)
+    reader, received = ResultReader(), list[JobResult]()
+    while len(received) < results:
+        data = connection.recv(1 << 16)
+        assert data, "the harness ended"
+        received += map(decode, reader.feed(data))
+    return received
+
+
 def framed(body: bytes) -> bytes:
     return struct.pack("<I", len(body)) + body
 
@@ -80,10 +94,7 @@ def test_a_job_comes_back_with_a_result_for_each_test(slot: Slot) -> None:
 
 def test_results_of_jobs_sent_at_once_come_in_order(slot: Slot) -> None:
     jobs = [replace(JOB, tests=[(b"", b"")] * count) for count in (1, 2, 3)]
-    slot.connection.sendall(b"".join(map(bytes, map(encode, jobs))))
-    reader, results = ResultReader(), list[JobResult]()
-    while len(results) < len(jobs):
-        results += map(decode, reader.feed(slot.connection.recv(1 << 16)))
+    results = exchange_all(slot.connection, b"".join(map(encode, jobs)), len(jobs))
     assert [len(result.tests) for result in results] == [1, 2, 3]
 
 
@@ -104,7 +115,7 @@ def test_a_command_cut_anywhere_gets_an_error_and_the_next_one_runs(slot: Slot) 
 
 def test_a_request_that_there_is_none_of_gets_an_error(slot: Slot) -> None:
     body = bytearray(encode_clear()[4:])
-    for request in (3, 2**32 - 1):
+    for request in (4, 2**32 - 1):
         struct.pack_into("<I", body, 4, request)
         assert exchange(slot.connection, framed(bytes(body))).error == "the frame is malformed"
 
@@ -117,6 +128,53 @@ def test_commands_share_files_until_a_program_has_run_or_the_session_is_cleared(
     assert counts == [b"1\n", b"2\n", b"", b"1\n"]
     assert exchange(slot.connection, encode_clear()).error is None
     assert exchange(slot.connection, encode_command(COMMAND)).tests[0].stdout == b"1\n"
+
+
+SLEEP = bytes(encode_command(replace(COMMAND, argv=["/bin/sh", "-c", "echo x >> file; sleep 15"], run_s=15)))
+INTERRUPT = bytes(encode_interrupt())
+
+
+def test_an_interrupt_ends_the_command_that_runs_and_no_later_one(slot: Slot) -> None:
+    started = time.monotonic()
+    frames = SLEEP + 3 * INTERRUPT + encode_command(COMMAND) + INTERRUPT + encode_command(COMMAND)
+    (killed,), *others = (result.tests for result in exchange_all(slot.connection, frames, 3))
+    assert (killed.verdict, killed.signal, killed.interrupted) == (Verdict.RUNTIME_ERROR, signal.SIGKILL, True)
+    assert [(run.stdout, run.interrupted) for (run,) in others] == [(b"2\n", False), (b"3\n", False)]
+    assert time.monotonic() - started < 15
+
+
+def test_an_interrupt_that_comes_in_pieces_is_one(slot: Slot) -> None:
+    slot.connection.sendall(SLEEP)
+    for byte in INTERRUPT[:-1]:
+        time.sleep(0.03)
+        slot.connection.sendall(bytes([byte]))
+    (result,) = exchange_all(slot.connection, INTERRUPT[-1:], 1)
+    assert result.tests[0].interrupted
+
+
+def test_any_number_of_interrupts_between_two_frames_does_nothing(slot: Slot) -> None:
+    frames = (encode_command(COMMAND), encode(JOB), encode_clear())
+    for frame in frames:
+        (result,) = exchange_all(slot.connection, 1000 * INTERRUPT + frame, 1)
+        assert not result.error
+        assert not any(run.interrupted for run in result.tests)
+    assert exchange(slot.connection, encode_command(COMMAND)).tests[0].stdout == b"1\n"
+
+
+def test_a_frame_behind_a_command_that_is_no_interrupt_waits_for_its_end(slot: Slot) -> None:
+    slow = replace(COMMAND, argv=["/bin/sh", "-c", "sleep 0.2; echo x >> file; wc -l < file"])
+    first, second = exchange_all(slot.connection, encode_command(slow) + encode_command(COMMAND) + INTERRUPT, 2)
+    assert [run.stdout for run in first.tests + second.tests] == [b"1\n", b"2\n"]
+
+
+def test_a_program_of_the_verifier_is_not_interrupted(slot: Slot) -> None:
+    slow = replace(JOB, execute=["/bin/sleep", "0.2"])
+    first, second = exchange_all(slot.connection, encode(slow) + 3 * INTERRUPT + encode(JOB), 2)
+    assert {run.verdict for run in first.tests + second.tests} == {Verdict.ACCEPTED}
+
+
+def test_an_interrupt_with_more_in_it_gets_an_error(slot: Slot) -> None:
+    assert exchange(slot.connection, framed(INTERRUPT[4:] + b"x")).error == "the frame is malformed"
 
 
 def test_bytes_after_the_job_get_an_error(slot: Slot) -> None:

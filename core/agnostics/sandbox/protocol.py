@@ -14,12 +14,14 @@ from typing import Literal
 from agnostics.types.errors import AgnosticsError
 from agnostics.types.verification import Difference, Verdict
 
-VERSION = 5
+VERSION = 6
 MAX_FRAME = 1 << 28
 """The largest frame, in bytes, that a harness accepts: a program with all its tests."""
 
 _PART, _VOID = 1 << 31, 1 << 30
 """Flags in the length of a frame from a harness: more of the result follows; the parts sent before do not count."""
+_TRUNCATED, _INTERRUPTED = 1, 2
+"""Flags in the result of a run."""
 _TEST_BYTES = 1024
 """The memory that one test takes beside its texts, with its result."""
 
@@ -28,7 +30,7 @@ MODES: tuple[Mode, ...] = ("tokens", "lines", "exact", "floats", "nothing")
 """The comparisons of outputs; with `nothing` the harness only returns them."""
 
 _VERDICTS = tuple(Verdict)
-_RUN_PROGRAM, _RUN_COMMAND, _CLEAR = range(3)
+_RUN_PROGRAM, _RUN_COMMAND, _CLEAR, _INTERRUPT = range(4)
 """What a frame asks for (`enum request` in harness/harness.h)."""
 _JOB_HEADER = struct.Struct("<12I2d")
 _COMMAND_HEADER = struct.Struct("<7I")
@@ -107,6 +109,8 @@ class RunResult:
     stderr: bytes
     truncated: bool
     difference: Difference | None
+    interrupted: bool = False
+    """An interrupt came while it ran, and all its processes were killed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +172,14 @@ def encode_command(command: Command) -> bytearray:
 def encode_clear() -> bytearray:
     """The frame that removes what the commands of a session have left."""
     return bytearray(struct.pack("<3I", 2 * _U32.size, VERSION, _CLEAR))
+
+
+def encode_interrupt() -> bytearray:
+    """The frame that ends the command that runs, which has its result as usual; otherwise it does nothing.
+
+    It is the only frame without a result of its own.
+    """
+    return bytearray(struct.pack("<3I", 2 * _U32.size, VERSION, _INTERRUPT))
 
 
 def _with_size(body: bytearray, what: str) -> bytearray:
@@ -281,7 +293,7 @@ class _Reader:
         return [self.take_bytes() for _ in range(fields * self.take_u32())]
 
     def take_run_result(self) -> RunResult:
-        verdict, truncated, code, signal, wall, cpu, peak = _RUN_RESULT.unpack(self.take(_RUN_RESULT.size))
+        verdict, flags, code, signal, wall, cpu, peak = _RUN_RESULT.unpack(self.take(_RUN_RESULT.size))
         stdout, stderr = self.take_bytes(), self.take_bytes()
         difference = self._take_difference() if self.take(1)[0] else None
         return RunResult(
@@ -293,8 +305,9 @@ class _Reader:
             round(peak / 1024, 2),
             stdout,
             stderr,
-            bool(truncated),
+            bool(flags & _TRUNCATED),
             difference,
+            bool(flags & _INTERRUPTED),
         )
 
     def _take_difference(self) -> Difference:

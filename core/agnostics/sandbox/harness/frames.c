@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { VERSION = 5, MAX_FRAME = 1 << 28, KEPT_BYTES = 1 << 20, LARGE_FRAME = 256 << 10, EXCERPT = 80, PART_BYTES = 1 << 20 };
+enum { VERSION = 6, MAX_FRAME = 1 << 28, KEPT_BYTES = 1 << 20, LARGE_FRAME = 256 << 10, EXCERPT = 80, PART_BYTES = 1 << 20 };
 
 /* Flags in the length of a frame: more of the result follows; the parts sent before do not count. */
 static const uint32_t PART = 1U << 31, VOID = 1U << 30;
@@ -42,6 +42,14 @@ bool read_frame(int connection, struct frame *frame) {
     frame->data = allocate_frame(size + 1UL);
     if (frame->data == MAP_FAILED) return false;
     return read_exactly(connection, frame->data, size);
+}
+
+/* Take the next frame from the connection if it is an interrupt that has arrived whole; any other one stays to be read. */
+bool take_interrupt(int connection) {
+    static const uint32_t interrupt[] = {2 * sizeof(uint32_t), VERSION, INTERRUPT};
+    uint32_t next[3];
+    bool is_next = recv(connection, next, sizeof next, MSG_PEEK | MSG_DONTWAIT) == sizeof next;
+    return is_next && !memcmp(next, interrupt, sizeof next) && read_exactly(connection, (char *)next, sizeof next);
 }
 
 /* Drop the frame's pages while a program runs: when memory runs out the kernel kills the largest of the processes with
@@ -182,7 +190,7 @@ const char *parse_job(const struct frame *frame, struct job *job) {
     if (request == RUN_PROGRAM) take_program(&reader, job);
     else if (request == RUN_COMMAND) take_command(&reader, job);
     bool whole = !reader.bad && reader.at == reader.end && request < REQUESTS;
-    return whole && (request == CLEAR || is_complete(job)) ? NULL : "the frame is malformed";
+    return whole && (request >= CLEAR || is_complete(job)) ? NULL : "the frame is malformed";
 }
 
 void free_job(struct job *job) {
@@ -229,7 +237,7 @@ void begin_result(struct result *result, const char *error) {
 
 void put_run_result(struct result *result, const struct run_result *run, const struct difference *difference) {
     put_byte(result, (uint8_t)run->verdict);
-    put_byte(result, (uint8_t)(run->out_cut || run->err_cut));
+    put_byte(result, (uint8_t)((run->out_cut || run->err_cut) | run->interrupted << 1));
     put_u32(result, (uint32_t)run->exit_code);
     put_u32(result, (uint32_t)run->signal);
     put_u64(result, run->wall_us);

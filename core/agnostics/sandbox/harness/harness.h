@@ -24,8 +24,9 @@ enum verdict {
     SKIPPED = 9
 };
 
-/* What a frame asks for. The commands of a session leave their files, until the slot is cleared. */
-enum request { RUN_PROGRAM, RUN_COMMAND, CLEAR, REQUESTS };
+/* What a frame asks for. The commands of a session leave their files, until the slot is cleared. An interrupt ends the
+ * command that runs, and has no result of its own. */
+enum request { RUN_PROGRAM, RUN_COMMAND, CLEAR, INTERRUPT, REQUESTS };
 
 enum compare_mode { COMPARE_TOKENS, COMPARE_LINES, COMPARE_EXACT, COMPARE_FLOATS, COMPARE_NOTHING, COMPARE_MODES };
 
@@ -71,6 +72,7 @@ struct frame {
 };
 
 bool read_frame(int connection, struct frame *frame);
+bool take_interrupt(int connection);
 void drop_frame_pages(const struct frame *frame);
 void free_frame(struct frame *frame);
 const char *parse_job(const struct frame *frame, struct job *job);
@@ -95,7 +97,7 @@ struct run_result {
     int exit_code, signal; /* -1 if there is none */
     uint64_t wall_us, cpu_us, peak_kb;
     struct slice out, err;
-    bool out_cut, err_cut;
+    bool out_cut, err_cut, interrupted;
 };
 
 void begin_result(struct result *result, const char *error);
@@ -198,7 +200,7 @@ uint64_t writable_mb(const char *path);
 struct limits {
     uint64_t time_us, file_bytes, out_bytes, memory_mb, data_mb;
     uint32_t processes;
-    bool forked;
+    bool forked, interruptible;
 };
 
 struct streams {

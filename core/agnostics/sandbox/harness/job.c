@@ -41,7 +41,7 @@ static const char *run_compiler(const struct job *job, const struct streams *str
     static char message[512];
     uint32_t processes = job->processes > COMPILE_PROCESSES ? job->processes : COMPILE_PROCESSES;
     struct limits limits = {job->compile_ms * 1000UL, COMPILE_FILE_BYTES, COMPILE_LOG_BYTES, job->compile_mb, 0, processes,
-                            false};
+                            false, false};
     const char *path = find_executable(job->compile[0], job->environment, path_buffer, sizeof path_buffer);
     if (path) return run_command(path, job->compile, job->environment, &limits, streams, run);
     snprintf(message, sizeof message, "%.200s is not installed in this sandbox", job->compile[0]);
@@ -92,7 +92,7 @@ static const char *run_program(const struct job *job, const struct streams *stre
     uint64_t file_bytes = job->request == RUN_COMMAND ? SESSION_FILE_BYTES : job->output_bytes + 1UL;
     struct limits limits = {job->run_ms * 1000UL, file_bytes,              job->output_bytes,
                             job->memory_mb,       job->data_mb,            job->processes,
-                            is_forked(job)};
+                            is_forked(job),       job->request == RUN_COMMAND};
     const char *path = find_executable(job->execute[0], job->environment, path_buffer, sizeof path_buffer);
     shrink_memory(job);
     if (path) return run_command(path, job->execute, job->environment, &limits, streams, run);

@@ -198,6 +198,10 @@ static bool serve_job(struct result *result) {
     struct job job;
     if (!read_frame(settings.connection, &frame)) return false;
     const char *error = parse_job(&frame, &job);
+    if (!error && job.request == INTERRUPT) { /* its command has ended, and was replied to */
+        free_frame(&frame);
+        return true;
+    }
     settings.frame_kb = frame.size >> 10;
     if (error) begin_result(result, error);
     else handle(&job, result);

@@ -27,6 +27,7 @@ struct watch {
     const struct limits *limits;
     const struct streams *streams;
     enum verdict exceeded; /* the limit that was exceeded, or ACCEPTED */
+    bool interrupted;
 };
 
 uint64_t clock_us(void) {
@@ -142,7 +143,8 @@ static void watch_until_end(struct watch *watch) {
         pause_us = POLL_US;
         reap_orphans(watch);
         watch->exceeded = exceeded_limit(watch);
-        if (watch->exceeded != ACCEPTED) return;
+        watch->interrupted = watch->limits->interruptible && take_interrupt(settings.connection);
+        if (watch->exceeded != ACCEPTED || watch->interrupted) return;
     }
 }
 
@@ -205,7 +207,7 @@ static void finish(struct watch *watch, struct run_result *run) {
     widen_slot_memory();
     if (watch->exceeded == ACCEPTED && oom_killed_since_last_call()) watch->exceeded = MEMORY_LIMIT;
     if (watch->exceeded == MEMORY_LIMIT) kill_small_processes();
-    if (watch->exceeded != ACCEPTED) kill(watch->pid, SIGKILL);
+    if (watch->exceeded != ACCEPTED || watch->interrupted) kill(watch->pid, SIGKILL);
     int status = 0;
     struct rusage usage = {0};
     while (syscall(SYS_wait4, watch->pid, &status, 0, &usage) < 0 && errno == EINTR) {
@@ -218,6 +220,7 @@ static void finish(struct watch *watch, struct run_result *run) {
     restore_folders();
     record(run, status, cpu_us, (uint64_t)usage.ru_maxrss, wall_us);
     run->verdict = verdict_of(watch, run);
+    run->interrupted = watch->interrupted;
     run->peak_kb = largest(run->peak_kb, watch->peak_kb);
     if (run->verdict == MEMORY_LIMIT) release_reserve();
 }
