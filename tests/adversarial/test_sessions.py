@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import signal
+import threading
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import pytest
@@ -62,13 +66,53 @@ def _compile(session: Session, text: str) -> None:
     session.exec(COMPILE, run_s=10)
 
 
+def _assert_goes_on(session: Session) -> None:
+    """Assert that the next command runs, and that no process of an earlier one is left."""
+    assert session.exec(["/bin/echo", "42"]).stdout == b"42\n"
+    processes = session.exec(["sh", "-c", "cd /proc && echo [0-9]*"]).stdout.split()
+    assert len(processes) <= 3, processes  # the harness, the shell, and where it has one bubblewrap's first process
+
+
 @pytest.mark.parametrize("name", ATTACKS)
 def test_after_an_attack_the_session_goes_on(name: str, session: Session, text_of: Callable[[str], str]) -> None:
     _compile(session, text_of(f"{name}.c"))
     session.exec(["./prog"])
-    assert session.exec(["/bin/echo", "42"]).stdout == b"42\n"
-    processes = session.exec(["sh", "-c", "cd /proc && echo [0-9]*"]).stdout.split()
-    assert len(processes) <= 3, processes  # the harness, the shell, and where it has one bubblewrap's first process
+    _assert_goes_on(session)
+
+
+@pytest.mark.parametrize("name", ["stubborn_bomb", "fork_bomb", "stop_group", "trap_sigterm"])
+def test_an_interrupt_ends_what_ignores_signals_and_forks(
+    name: str, session: Session, text_of: Callable[[str], str]
+) -> None:
+    _compile(session, text_of(f"{name}.c"))
+    with ThreadPoolExecutor(1) as thread:
+        running = thread.submit(session.exec, ["./prog"], run_s=60)
+        time.sleep(0.3)
+        session.interrupt()
+        result = running.result(timeout=30)
+    assert (result.interrupted, result.signal) == (True, signal.SIGKILL)
+    _assert_goes_on(session)
+
+
+def test_a_flood_of_interrupts_leaves_every_command_its_own_result(session: Session) -> None:
+    finished = threading.Event()
+
+    def flood() -> None:
+        while not finished.is_set():
+            session.interrupt()
+            time.sleep(0.0005)
+
+    with ThreadPoolExecutor(1) as thread:
+        flooding = thread.submit(flood)
+        try:
+            results = [session.exec(["sh", "-c", f"sleep 0.0{number % 3}; echo {number}"]) for number in range(100)]
+        finally:
+            finished.set()
+        flooding.result(timeout=10)
+    outputs = [result.stdout if not result.interrupted else b"" for result in results]
+    assert all(output in {b"", b"%d\n" % number} for number, output in enumerate(outputs))
+    assert any(result.interrupted for result in results)
+    _assert_goes_on(session)
 
 
 def test_memory_that_an_attack_took_is_there_for_the_next_command(

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -86,6 +87,59 @@ def test_a_time_limit_kills_the_whole_tree_and_the_session_goes_on(session: Sess
     result = session.exec(["bash", "-c", text], run_s=0.3)
     assert (result.verdict, result.stdout) == (Verdict.TIME_LIMIT, b"begun\n")
     assert shell(session, "cat file; grep -l sleep /proc/[0-9]*/comm") == "begun\n"
+
+
+def test_an_interrupt_kills_the_whole_tree_and_the_session_goes_on(session: Session) -> None:
+    text = "echo begun | tee file; (setsid sleep 60 & setsid sleep 60 &); sleep 60"
+    with ThreadPoolExecutor(1) as thread:
+        for _ in range(2):
+            running = thread.submit(session.exec, ["bash", "-c", text], run_s=60)
+            time.sleep(0.5)
+            session.interrupt()
+            result = running.result(timeout=20)
+            assert (result.interrupted, result.verdict, result.signal) == (True, Verdict.RUNTIME_ERROR, signal.SIGKILL)
+            assert (result.stdout, result.exit_code) == (b"begun\n", None)
+            session.interrupt()
+            assert shell(session, "cat file; grep -l sleep /proc/[0-9]*/comm") == "begun\n"
+
+
+def test_a_file_that_is_carried_as_an_interrupt_comes_is_an_error_of_one_line(session: Session) -> None:
+    shell(session, "truncate -s 60M large")
+    with ThreadPoolExecutor(1) as thread:
+        reading = thread.submit(session.get, "large")
+        while not reading.done():
+            session.interrupt()
+            time.sleep(0.001)
+        with pytest.raises(AgnosticsError, match=r"^cannot read 'large' in the sandbox: it was interrupted$"):
+            reading.result()
+    assert len(session.get("large")) == 60 << 20
+
+
+def test_ctrl_c_ends_the_command_and_the_next_one_has_its_own_result(session: Session) -> None:
+    interrupt = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    interrupt.start()
+    with pytest.raises(KeyboardInterrupt):
+        session.exec(["bash", "-c", "echo begun > file; sleep 60; echo slept"], run_s=60)
+    interrupt.join()
+    assert shell(session, "cat file; grep -l sleep /proc/[0-9]*/comm") == "begun\n"
+
+
+def test_a_command_that_a_signal_handler_gives_up_ends_the_session(pool: SessionPool) -> None:
+    def give_up(*_: object) -> None:
+        raise RuntimeError("enough")
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    try:
+        with pool.open() as session:
+            signal.setitimer(signal.ITIMER_REAL, 1)
+            with pytest.raises(RuntimeError, match="enough"):
+                session.exec(["sleep", "60"], run_s=3)
+            with pytest.raises(SessionError, match="session has ended: a command was given up"):
+                session.exec(["true"])
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    with pool.open() as other:
+        assert shell(other, "echo on; grep -l sleep /proc/[0-9]*/comm") == "on\n"
 
 
 def test_what_a_command_leaves_running_ends_with_it(session: Session) -> None:

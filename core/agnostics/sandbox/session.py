@@ -8,6 +8,7 @@ import tarfile
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import PurePosixPath
 from typing import Self
 
@@ -21,6 +22,7 @@ from agnostics.sandbox.protocol import (
     decode,
     encode_clear,
     encode_command,
+    encode_interrupt,
 )
 from agnostics.sandbox.worker import WATCHDOG_EXTRA_S, data_limit_mb, watchdog_s
 from agnostics.types.errors import AgnosticsError, UsageError
@@ -60,6 +62,8 @@ class Session:
         self._release = release
         self._results = ResultReader()
         self._busy = threading.Lock()
+        self._sending = threading.Lock()  # so that an interrupt is sent neither within a frame nor after the result
+        self._awaits_result = False
         self._state = threading.Lock()
         self._failed = ""
         self._closed = False
@@ -85,6 +89,9 @@ class Session:
         the session by default. At a limit all its processes are killed and the verdict names it; what it wrote until
         then is there. A command that cannot be started ends with exit status 127. Raises SessionError if the sandbox
         fails, UsageError for an empty `argv`.
+
+        A command that is interrupted is killed likewise: `interrupted` is true, the signal 9 and the verdict that of a
+        runtime error. KeyboardInterrupt interrupts the command, and is raised once it has ended.
         """
         if not argv:
             raise UsageError("a command needs a name")
@@ -101,6 +108,19 @@ class Session:
         )
         (result,) = self._ask(encode_command(command), command.run_s).tests
         return result
+
+    def interrupt(self) -> None:
+        """End the command that runs, if one does, and no later one; the session goes on. For any thread.
+
+        `exec` returns its result within about 20 ms, unless it takes longer to kill its processes. A file that is
+        carried by a command that is interrupted is an error, and may be there in part.
+        """
+        with self._sending:
+            if not self._awaits_result:
+                return
+            self._awaits_result = False
+            with suppress(OSError):  # the command has no result then, as its own thread finds
+                self._slot.connection.sendall(encode_interrupt())
 
     def put(self, files: Mapping[str, bytes]) -> None:
         """Write files, by their paths in the workspace, and the folders that they need.
@@ -159,6 +179,7 @@ class Session:
         if result.verdict is not Verdict.ACCEPTED:
             lines = result.stderr.decode(errors="replace").strip().splitlines()
             reason = lines[0][:_ERROR_CHARACTERS] if lines else str(result.verdict)
+            reason = "it was interrupted" if result.interrupted else reason
             raise AgnosticsError(f"{failure}: {reason}")
         return result.stdout
 
@@ -167,9 +188,9 @@ class Session:
         with self._busy:
             if self._closed or self._failed:
                 raise SessionError(f"the session has ended: {'it was closed' if self._closed else self._failed}")
+            self._failed = "a command was given up"  # if an exception of a signal handler leaves a reply unread
             try:
                 result = self._exchange(frame, run_s)
-                self._failed = result.error or ""
             except _BROKEN as error:
                 self._failed = f"its sandbox does not answer ({error})"
             if self._failed:
@@ -177,17 +198,31 @@ class Session:
             return result
 
     def _exchange(self, frame: bytes | bytearray, run_s: float) -> JobResult:
+        with self._sending:
+            self._slot.connection.settimeout(WATCHDOG_EXTRA_S)
+            self._slot.connection.sendall(frame)
+            self._awaits_result = True
+        try:
+            return self._receive(watchdog_s([run_s]))
+        except KeyboardInterrupt:
+            self.interrupt()
+            self._receive(WATCHDOG_EXTRA_S)
+            raise
+
+    def _receive(self, timeout_s: float) -> JobResult:
         connection = self._slot.connection
-        deadline = time.monotonic() + watchdog_s([run_s])
-        connection.settimeout(WATCHDOG_EXTRA_S)
-        connection.sendall(frame)
+        deadline = time.monotonic() + timeout_s
         while True:
             connection.settimeout(max(0.001, deadline - time.monotonic()))
             data = connection.recv(1 << 18)
             if not data:
                 raise ConnectionResetError("it has ended")
             for body in self._results.feed(data):
-                return decode(body)
+                with self._sending:
+                    self._awaits_result = False
+                result = decode(body)
+                self._failed = result.error or ""
+                return result
 
 
 def _archive(files: Mapping[str, bytes]) -> bytes:
