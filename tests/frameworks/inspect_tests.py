@@ -95,6 +95,36 @@ async def test_a_command_that_waits_leaves_the_event_loop_free(sandbox_env: Agno
     assert time.monotonic() - started > 0.1, "the second command did not wait for the first"
 
 
+async def test_a_command_that_is_cancelled_ends_and_the_next_one_finds_its_files(
+    sandbox_env: AgnosticsSandboxEnvironment,
+) -> None:
+    started = time.monotonic()
+    for wait_s in (0.0, 0.001, 0.01, 0.5):
+        with anyio.move_on_after(wait_s) as scope:
+            await sandbox_env.exec(["sh", "-c", "trap '' INT TERM; touch begun; sleep 18; touch ended"])
+        assert scope.cancelled_caught
+        assert (await sandbox_env.exec(["echo", "on"])).stdout == "on\n"
+    assert (await sandbox_env.exec(["ls"])).stdout == "begun\n"
+    assert time.monotonic() - started < 18
+
+
+async def test_a_command_that_is_cancelled_while_it_waits_for_another_one_never_runs(
+    sandbox_env: AgnosticsSandboxEnvironment,
+) -> None:
+    results = []
+
+    async def first() -> None:
+        results.append(await sandbox_env.exec(["sh", "-c", "sleep 1; ls; echo first"]))
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(first)
+        await anyio.sleep(0.1)
+        with anyio.move_on_after(0.3):
+            await sandbox_env.exec(["touch", "made"])
+    assert [result.stdout for result in results] == ["first\n"]
+    assert (await sandbox_env.exec(["ls"])).stdout == ""
+
+
 async def test_what_may_not_be_executed_is_a_permission_error_also_in_a_folder(
     sandbox_env: AgnosticsSandboxEnvironment,
 ) -> None:
@@ -235,15 +265,16 @@ def test_samples_do_not_see_each_other_and_a_language_file_is_a_configuration(tm
     assert [transcript(sample)[2][1] for sample in log.samples or []] == ["first\n"] * 3
 
 
-def test_a_sample_that_reaches_its_time_limit_ends_with_its_command(tmp_path: Path) -> None:
-    started = time.monotonic()
-    log = evaluated(
-        "agnostics", tmp_path, ("mkdir -p out/deep; echo pear > out/deep/sorted.txt", "sleep 60"), time_limit=2
-    )
-    (sample,) = log.samples or []
-    assert sample.limit is not None
-    assert sample.limit.type == "time"
-    assert time.monotonic() - started < 20
+def test_a_sample_that_reaches_its_time_limit_in_a_command_is_scored_as_in_inspect_s_own_sandbox(
+    tmp_path: Path,
+) -> None:
+    commands = ("mkdir -p out/deep; echo pear > out/deep/sorted.txt", "sleep 60")
+    ours = [SandboxConfig(sandbox=mode, limits=LIMITS) for mode in ("bubblewrap", "docker")]
+    sandboxes = ["local", *(SandboxEnvironmentSpec("agnostics", config) for config in ours)]
+    samples = [only_sample(evaluated(where, tmp_path, commands, time_limit=5)) for where in sandboxes]
+    assert [sample.limit.type for sample in samples if sample.limit] == ["time"] * 3
+    assert [(sample.scores or {})["last_word"].value for sample in samples] == [True] * 3
+    assert transcript(samples[1]) == transcript(samples[2]) == transcript(samples[0])
 
 
 def test_a_language_that_is_not_here_is_named_at_once(tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ import errno
 import os
 import re
 from collections.abc import Callable
+from concurrent.futures import Future
+from functools import partial
 from pathlib import PurePath
 from typing import Any, Literal, TypeVar, overload
 
@@ -47,6 +49,10 @@ _NOT_STARTED = 127
 _SIGNALLED = 128
 """Added to the number of a signal, it is the exit status that shells report."""
 
+_END_S = 30.0
+"""The time that a command has to end once it is interrupted; one that does not is left to the session's end."""
+_PAUSE_S = 0.01
+
 
 @sandboxenv(name="agnostics")
 class AgnosticsSandboxEnvironment(SandboxEnvironment):
@@ -56,7 +62,8 @@ class AgnosticsSandboxEnvironment(SandboxEnvironment):
         super().__init__()
         self._session = session
         self._run_s = run_s
-        self._one_at_a_time = anyio.CapacityLimiter(1)  # those that wait then hold no thread
+        self._one_at_a_time = anyio.Lock()  # those that wait then hold no thread
+        self._thread = anyio.CapacityLimiter(1)
 
     async def exec(
         self,
@@ -69,7 +76,10 @@ class AgnosticsSandboxEnvironment(SandboxEnvironment):
         timeout_retry: bool = True,  # a session tries nothing again
         concurrency: bool = True,  # time limits do not depend on what runs beside
     ) -> ExecResult[str]:
-        """Run a command; a timeout is in seconds of its own: waiting for a processor is not counted."""
+        """Run a command; a timeout is in seconds of its own: waiting for a processor is not counted.
+
+        If the call is cancelled, the command is killed.
+        """
         if user is not None:
             raise SandboxUserUnsupportedError(f"a session of agnostics has one user and runs nothing as {user!r}")
         argv = cmd if cwd is None else [*_IN_FOLDER, cwd, *cmd]
@@ -116,11 +126,27 @@ class AgnosticsSandboxEnvironment(SandboxEnvironment):
         return data.decode() if text else data
 
     async def _call(self, function: Callable[[], T]) -> T:
-        """The result of a function that blocks, called in a thread; a cancelled one is left to the session's end."""
+        """The result of a function that runs a command, called in a thread; the command ends if this is cancelled."""
+        call = Future[T]()
+        async with self._one_at_a_time:
+            try:
+                await to_thread.run_sync(
+                    partial(_carry_out, call, function), abandon_on_cancel=True, limiter=self._thread
+                )
+            except anyio.get_cancelled_exc_class():
+                await self._end(call)
+                raise
         try:
-            return await to_thread.run_sync(function, abandon_on_cancel=True, limiter=self._one_at_a_time)
+            return call.result()
         except SessionError as error:
             raise SandboxUnavailableError(str(error)) from error
+
+    async def _end(self, call: Future[T]) -> None:
+        """Interrupt the command of a call, which may not have begun, until the call has ended."""
+        with anyio.move_on_after(_END_S, shield=True):
+            while not (call.cancel() or call.done()):
+                self._session.interrupt()
+                await anyio.sleep(_PAUSE_S)
 
     @classmethod
     async def task_init(cls, task_name: str, config: SandboxEnvironmentConfigType | None) -> None:
@@ -174,6 +200,15 @@ class AgnosticsSandboxEnvironment(SandboxEnvironment):
     def config_deserialize(cls, config: dict[str, Any]) -> BaseModel:
         """The configuration in a log."""
         return SandboxConfig.model_validate(config)
+
+
+def _carry_out(call: Future[T], function: Callable[[], T]) -> None:
+    """Give a call its result, unless it was cancelled."""
+    if call.set_running_or_notify_cancel():
+        try:
+            call.set_result(function())
+        except Exception as error:  # for the one who waits
+            call.set_exception(error)
 
 
 def _resolved(config: SandboxEnvironmentConfigType | None) -> SandboxConfig:
