@@ -160,6 +160,12 @@ def test_files_in_the_workspace_do_not_count_as_memory_of_the_next_command(sessi
     assert shell(session, "a=$(head -c 60M /dev/zero | tr '\\0' x); echo ${#a}") == "62914560\n"
 
 
+def test_a_large_output_does_not_count_as_memory_of_the_next_command(session: Session) -> None:
+    output = session.exec(["head", "-c", "60M", "/dev/zero"], output_bytes=TRANSFER_BYTES).stdout
+    assert len(output) == 60 << 20
+    assert session.exec(["true"]).peak_mb < 20
+
+
 def test_files_are_put_and_got_byte_for_byte(session: Session) -> None:
     files = {"a b/\u00e9.txt": bytes(range(256)), "empty": b"", "-rf": b"x", "deep/er/file": b"1" * 3_000_000}
     session.put(files)

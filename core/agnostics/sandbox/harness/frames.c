@@ -227,9 +227,17 @@ static struct slice excerpt(struct slice text) {
 
 /* Start a result: `error` is empty if the job was run, else the reason why it could not be; parts of it that were sent
  * are then void. */
+/* Free the memory of a large result; false if it is small, whose memory the next one uses. */
+bool free_large_result(struct result *result) {
+    if (result->capacity <= KEPT_BYTES) return false;
+    free(result->data);
+    result->data = NULL, result->capacity = 0;
+    return true;
+}
+
 void begin_result(struct result *result, const char *error) {
     if (result->in_parts) result->is_void = true;
-    if (result->capacity > KEPT_BYTES) free(result->data), result->data = NULL, result->capacity = 0;
+    free_large_result(result);
     result->size = 0;
     put_u32(result, 0);
     put_text(result, error);

@@ -101,6 +101,7 @@ struct run_result {
 };
 
 void begin_result(struct result *result, const char *error);
+bool free_large_result(struct result *result);
 void put_byte(struct result *result, uint8_t value);
 void put_u32(struct result *result, uint32_t value);
 void put_text(struct result *result, const char *text);

@@ -208,8 +208,9 @@ static bool serve_job(struct result *result) {
     free_job(&job);
     bool big = frame.size > BIG_FRAME;
     free_frame(&frame);
-    if (big) reset_peak_memory();
-    return send_result(settings.connection, result);
+    bool sent = send_result(settings.connection, result);
+    if (free_large_result(result) || big) reset_peak_memory();
+    return sent;
 }
 
 int main(int count, char **arguments) {
