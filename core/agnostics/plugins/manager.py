@@ -19,6 +19,7 @@ from agnostics.algorithms.algorithm import Algorithm
 from agnostics.callbacks.callback import RunCallback
 from agnostics.environments.environment import Environment
 from agnostics.inference.provider import EngineProvider
+from agnostics.players.player import Player
 from agnostics.plugins import builtin, loader, specs
 from agnostics.plugins.hook_caller import HookCaller
 from agnostics.plugins.loader import PluginFilter, PluginRecord
@@ -44,6 +45,7 @@ ALGORITHMS: RegistryHook[Algorithm] = RegistryHook("agn_algorithms", Algorithm, 
 CALLBACKS: RegistryHook[RunCallback] = RegistryHook("agn_callbacks", RunCallback, "logger")
 ENGINES: RegistryHook[EngineProvider] = RegistryHook("agn_engines", EngineProvider, "engine")
 SANDBOXES: RegistryHook[SandboxBackend] = RegistryHook("agn_sandboxes", SandboxBackend, "sandbox")
+PLAYERS: RegistryHook[Player] = RegistryHook("agn_players", Player, "player")
 REGISTRY_HOOKS: tuple[RegistryHook[Any], ...] = (
     LANGUAGES,
     DATASETS,
@@ -53,6 +55,7 @@ REGISTRY_HOOKS: tuple[RegistryHook[Any], ...] = (
     CALLBACKS,
     ENGINES,
     SANDBOXES,
+    PLAYERS,
 )
 
 
@@ -111,6 +114,10 @@ class PluginManager:
         """The sandbox backends of all plugins by name."""
         return self._registry(SANDBOXES).items()
 
+    def players(self) -> dict[str, Player]:
+        """The players of agent sessions of all plugins by name."""
+        return self._registry(PLAYERS).items()
+
     def language(self, name: str) -> Language:
         """The language called `name`, or the one in the YAML file `name`. Raises UsageError with the nearest name."""
         if name.endswith((".yaml", ".yml")):
@@ -158,6 +165,10 @@ class PluginManager:
     def engine(self, name: str) -> EngineProvider:
         """The inference engine called `name`. Raises UsageError with the nearest name."""
         return self._registry(ENGINES).find(name)
+
+    def player(self, name: str) -> Player:
+        """The player called `name`. Raises UsageError with the nearest name."""
+        return self._registry(PLAYERS).find(name)
 
     def origin(self, language: str) -> str:
         """The distribution that provides `language`, with its version."""

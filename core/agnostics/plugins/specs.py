@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from agnostics.callbacks.callback import RunCallback
     from agnostics.environments.environment import Environment
     from agnostics.inference.provider import EngineProvider
+    from agnostics.players.player import Player
     from agnostics.sandbox.backend import SandboxBackend
     from agnostics.types.dataset import Dataset
     from agnostics.types.language import Language
@@ -74,6 +75,11 @@ def agn_engines() -> Iterable[EngineProvider]:  # type: ignore[empty-body]
 @hookspec
 def agn_sandboxes() -> Iterable[SandboxBackend]:  # type: ignore[empty-body]
     """The sandbox backends that this plugin provides."""
+
+
+@hookspec
+def agn_players() -> Iterable[Player]:  # type: ignore[empty-body]
+    """The players of agent sessions that this plugin provides."""
 
 
 @hookspec

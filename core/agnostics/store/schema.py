@@ -24,6 +24,7 @@ from sqlalchemy import (
     MetaData,
     Table,
     Text,
+    UniqueConstraint,
 )
 
 from agnostics.store.compressed import CompressedText
@@ -239,3 +240,83 @@ step_metric = Table(
     sqlite_with_rowid=False,
 )
 """The metrics of each step by name; null if a value was not a finite number."""
+
+agent_session = Table(
+    "agent_session",
+    metadata,
+    _id(),
+    Column("name", Text, nullable=False, unique=True),
+    Column("created_at", DateTime, nullable=False),
+    Column("finished_at", DateTime),
+    Column("dataset", Text, nullable=False),
+    Column("language", Text, nullable=False),
+    Column("player", Text, nullable=False),
+    Column("player_options", JSON, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("protocol", JSON, nullable=False),
+    Column("seed", BigInteger),
+    Column("agnostics_version", Text, nullable=False),
+)
+"""One player that goes through the problems of a data set in one language (`agnostics.referee`).
+
+`model` is empty for a player without one; `protocol` holds the fields of `agnostics.referee.protocol.Protocol`;
+`seed` is that of fresh hidden tests, null for the tests of the data set.
+"""
+
+session_problem = Table(
+    "session_problem",
+    metadata,
+    _reference("session_id", "agent_session.id", primary_key=True),
+    Column("position", Integer, primary_key=True, autoincrement=False),
+    Column("task_id", Text, nullable=False),
+    Column("tier", Text, nullable=False),
+    Column("unsolvable", Text),
+    Column("task", CompressedText, nullable=False),
+    sqlite_with_rowid=False,
+)
+"""The problems of a session in their order, from 0. `task` is the whole task as JSON, with its hidden tests.
+
+`unsolvable` is the reason why no program of the language can solve it, null if none is known.
+"""
+
+session_event = Table(
+    "session_event",
+    metadata,
+    _id(),
+    _reference("session_id", "agent_session.id"),
+    Column("sequence", Integer, nullable=False),
+    Column("at", DateTime, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("position", Integer),
+    Column("program_id", ForeignKey("program.id")),
+    Column("seconds", Double, nullable=False),
+    Column("data", JSON, nullable=False),
+    UniqueConstraint("session_id", "sequence", name="session_event_in_sequence"),
+    Index("session_event_by_program", "program_id"),
+)
+"""What a player did in a session, in `sequence` from 0; `kind` is one of `agnostics.referee.state.KINDS`.
+
+`position` is that of the problem, null if none was open; `seconds` is the time that the operation took; `data` holds
+what its kind needs (`agnostics.referee.state.Event`).
+"""
+
+model_call = Table(
+    "model_call",
+    metadata,
+    _id(),
+    _reference("session_id", "agent_session.id", nullable=True),
+    Column("at", DateTime, nullable=False),
+    Column("api", Text, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("prompt_tokens", Integer, nullable=False),
+    Column("completion_tokens", Integer, nullable=False),
+    Column("seconds", Double, nullable=False),
+    Column("status", Integer, nullable=False),
+    Column("request", CompressedText, nullable=False),
+    Column("response", CompressedText, nullable=False),
+    Index("model_call_by_session", "session_id"),
+)
+"""A call of a model through the gateway. `api` is chat, responses or messages; `status` is that of HTTP.
+
+`request` and `response` are JSON texts; a streamed response is stored as its events.
+"""

@@ -1,0 +1,54 @@
+"""The player of an agent session: its interface, and what it is given."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agnostics.referee.referee import Referee
+    from agnostics.sandbox.session import Session
+    from agnostics.store.store import Store
+    from agnostics.types.language import Language
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Game:
+    """What a player is given for a session."""
+
+    referee: Referee
+    language: Language
+    prompt: str
+    """The rules of the session and the language's reference card, for a model (`agnostics.referee.prompt`)."""
+    store: Store
+    """The results database."""
+    box: Session | None
+    """The sandbox in which the player's commands run; None for a player that needs none."""
+    save_workspace: Callable[[], None]
+    """Store the files of the box, from which a resumed session begins; call it between two commands."""
+    model: str = ""
+    """The model that the player asks; empty if none was named."""
+
+
+class Player(ABC):
+    """What plays agent sessions, registered through `agn_players` and chosen by its name.
+
+    A dataclass, whose fields are the options that `--set` gives. One object plays one session after another.
+    """
+
+    name: str
+    description: str
+    needs_box: bool = True
+    """Whether its commands need a sandbox."""
+
+    def check_requirements(self) -> None:  # noqa: B027
+        """Raise MissingRequirement if something is missing; called before anything starts."""
+
+    @abstractmethod
+    def play(self, game: Game) -> None:
+        """Play until every problem is final, or until the player stops; a session that was interrupted goes on.
+
+        The referee's state says what was done before. An exception leaves the session unfinished, to be resumed.
+        """
