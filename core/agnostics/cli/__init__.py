@@ -24,6 +24,7 @@ COMMANDS = {
     "plugins": "List and check plugins.",
     "results": "Query the results database.",
     "run": "Train a model on the verdicts of its programs.",
+    "session": "Let agents solve problems in a language that they hardly know.",
     "sft": "Fine-tune a model on examples: prompts and completions, conversations, texts.",
     "verify": "Verify a stream of programs.",
 }

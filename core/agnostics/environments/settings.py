@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass, replace
-from typing import Any, get_type_hints
-
-from pydantic import TypeAdapter, ValidationError
+from typing import Any
 
 from agnostics.environments.environment import Environment, EpisodeLimits
-from agnostics.types.errors import UsageError, unknown_name_error
 from agnostics.types.task import Frozen
-from agnostics.util.settings import PositiveInt
+from agnostics.util.settings import PositiveInt, with_options
 
 EnvironmentOptions = dict[str, bool | int | float | str]
 """The values of an environment's fields, by name."""
@@ -34,24 +30,7 @@ class EpisodeSettings(Frozen):
 
 def configured_environment(environment: Environment[Any], options: EnvironmentOptions) -> Environment[Any]:
     """`environment` with its fields set to `options`. Raises UsageError for an unknown field or a bad value."""
-    known: list[str] = [field.name for field in fields(environment)] if is_dataclass(environment) else []
-    for name, value in options.items():
-        if name not in known:
-            raise unknown_name_error(f"option of the environment {environment.name!r}", name, known)
-        _check(type(environment), name, value)
-    try:
-        return replace(environment, **options) if options else environment  # type: ignore[type-var]
-    except ValueError as error:
-        raise UsageError(f"environment_options: {error}") from error
-
-
-def _check(environment: type[Environment[Any]], name: str, value: object) -> None:
-    """Raise UsageError if the value is not of the field's type."""
-    try:
-        TypeAdapter(get_type_hints(environment)[name]).validate_python(value, strict=True)
-    except ValidationError as error:
-        message = error.errors()[0]["msg"]
-        raise UsageError(f"environment_options.{name}: {message}, got {value!r}") from error
+    return with_options(environment, f"environment {environment.name!r}", "environment_options.", options)
 
 
 def max_sampled_tokens(limits: EpisodeLimits, max_completion_tokens: int) -> int:

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
-from agnostics.players.player import Player
+from sqlalchemy import URL
+
+from agnostics.players.player import Game, Player
+from agnostics.referee.prompt import session_prompt
+from agnostics.referee.referee import Referee
 from agnostics.referee.state import SessionState
+from agnostics.sandbox.modes import AUTO, Backends
+from agnostics.sandbox.session import Session
+from agnostics.sandbox.session_pool import SessionPool
 from agnostics.store.store import Store
+from agnostics.types.errors import UsageError
 from agnostics.types.language import Language
+from agnostics.util.files import atomic_write
+from agnostics.util.locks import file_lock
+from agnostics.util.paths import state_folder
 from agnostics.verify import Verifier
 
 
@@ -17,10 +31,64 @@ def play_session(
     player: Player,
     language: Language,
     verifier: Verifier,
+    *,
+    sandbox: str = AUTO,
+    backends: Backends | None = None,
     on_event: Callable[[SessionState], None] = lambda _: None,
 ) -> SessionState:
     """Let `player` play the session called `name` from where it stands, and return its last state.
 
-    Raises UsageError if it has finished, or if another process of this machine plays it.
+    `sandbox` and `backends` are those of the player's box. Raises UsageError if the session has finished, or if
+    another process of this machine plays it. What the player raises leaves the session to be resumed.
     """
-    raise NotImplementedError
+    folder = session_folder(store.engine.url, name)
+    with file_lock(folder / "lock") as is_ours:
+        if not is_ours:
+            raise UsageError(f"the session {name!r} is being played by another process")
+        referee = Referee(store, name, verifier, language, on_event)
+        if referee.state.finished:
+            raise UsageError(f"the session {name!r} has finished; see it with: agn session export {name}")
+        if referee.state.sequence == 0:
+            (folder / "workspace.tar").unlink(missing_ok=True)  # of a session in a database that was deleted
+        if not referee.state.all_done:
+            with _box(player, language, sandbox, backends, folder / "workspace.tar") as (box, save_workspace):
+                player.play(
+                    Game(
+                        referee=referee,
+                        language=language,
+                        prompt=session_prompt(language, referee.state.protocol, referee.problems),
+                        store=store,
+                        box=box,
+                        save_workspace=save_workspace,
+                        model=referee.model,
+                    )
+                )
+        referee.finish("completed" if referee.state.all_done else "stopped")
+        return referee.state
+
+
+def session_folder(url: URL, name: str) -> Path:
+    """The folder of a session of the database at `url`: its lock, and its workspace."""
+    if url.get_backend_name() == "sqlite":
+        url = url.set(database=str(Path(str(url.database)).resolve()))
+    database = hashlib.sha256(url.render_as_string().encode()).hexdigest()[:12]
+    return state_folder() / "sessions" / database / name
+
+
+@contextmanager
+def _box(
+    player: Player, language: Language, sandbox: str, backends: Backends | None, workspace: Path
+) -> Iterator[tuple[Session | None, Callable[[], None]]]:
+    """The player's sandbox, with the files of `workspace` if there is one, and a function that stores them there."""
+    if not player.needs_box:
+        yield None, lambda: None
+        return
+    with SessionPool(language, sandbox, warm=0, backends=backends) as pool, pool.open() as box:
+        if workspace.exists():
+            box.restore(workspace.read_bytes())
+
+        def save_workspace() -> None:
+            with atomic_write(workspace) as file:
+                file.write(box.snapshot())
+
+        yield box, save_workspace

@@ -23,6 +23,7 @@ from agnostics.types.reward import Accepted, Format, PassedTests, RewardPolicy, 
 
 if TYPE_CHECKING:
     from agnostics.environments.environment import Environment
+    from agnostics.players.player import Player
     from agnostics.sandbox.backend import SandboxBackend
 
 AGN_CONTRACT = CONTRACT_VERSION
@@ -66,3 +67,11 @@ def agn_sandboxes() -> Iterable[SandboxBackend]:
 def agn_callbacks() -> list[RunCallback]:
     """The loggers of metrics."""
     return [TensorBoardLogger(), WandbLogger()]
+
+
+@hookimpl
+def agn_players() -> Iterable[Player]:
+    """The replay of recorded programs; imported when a player is looked up."""
+    from agnostics.players.replay import Replay
+
+    return [Replay()]

@@ -1,4 +1,4 @@
-"""Deletion of runs, with the programs, tasks and languages that no other run uses."""
+"""Deletion of runs, with the programs, tasks and languages that no other run, and no agent session, uses."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Connection, Engine, Table, exists, select, text
+from sqlalchemy import ColumnElement, Connection, Engine, Table, and_, exists, select, text
 
 from agnostics.store import schema
 from agnostics.store.database import writing
@@ -14,11 +14,12 @@ from agnostics.store.deletion import delete_completions, delete_rows
 from agnostics.store.version import vacuum
 
 _verification = schema.verification.c
+_event = schema.session_event.c
 
 
 @dataclass(frozen=True, slots=True)
 class PruneResult:
-    """The numbers of deleted rows. Programs and tasks are deleted if no other run uses them."""
+    """The numbers of deleted rows. Programs and tasks are deleted if nothing else uses them."""
 
     runs: int
     completions: int
@@ -33,7 +34,7 @@ def runs_before(connection: Connection, time: datetime) -> list[str]:
 
 
 def prune(engine: Engine, runs: Sequence[str]) -> PruneResult:
-    """Delete `runs` with all their rows, then the shared rows that no run refers to, and free the space.
+    """Delete `runs` with all their rows, then the shared rows that nothing refers to, and free the space.
 
     One transaction: everything is deleted or nothing. Other processes may write meanwhile. The file of an SQLite
     database gets smaller; a Postgres server reuses the space.
@@ -42,7 +43,7 @@ def prune(engine: Engine, runs: Sequence[str]) -> PruneResult:
         _lock_out_writers(connection)
         completions = delete_completions(connection, _verification.run_id.in_(runs))
         deleted_runs = delete_rows(connection, schema.run, schema.run.c.id.in_(runs))
-        programs = _delete_unused(connection, schema.program, _verification.program_id)
+        programs = _delete_unused(connection, schema.program, _verification.program_id, _event.program_id)
         tasks = _delete_unused(connection, schema.task, _verification.task_id)
         _delete_unused(connection, schema.language, schema.run.c.language_id)
     vacuum(engine)
@@ -55,5 +56,5 @@ def _lock_out_writers(connection: Connection) -> None:
         connection.execute(text("lock table language, task, program in share row exclusive mode"))
 
 
-def _delete_unused(connection: Connection, table: Table, reference: ColumnElement[int]) -> int:
-    return delete_rows(connection, table, ~exists().where(reference == table.c.id))
+def _delete_unused(connection: Connection, table: Table, *references: ColumnElement[int]) -> int:
+    return delete_rows(connection, table, and_(*(~exists().where(column == table.c.id) for column in references)))

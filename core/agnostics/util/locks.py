@@ -6,6 +6,7 @@ import fcntl
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from agnostics.types.errors import AgnosticsError
 from agnostics.util.paths import cache_folder
@@ -29,6 +30,14 @@ def exclusive_lock(name: str) -> Iterator[None]:
                 raise AgnosticsError(f"another process has been making {name} for {TIMEOUT_S} s; end it and try again")
             time.sleep(0.1)
         yield
+
+
+@contextmanager
+def file_lock(path: Path) -> Iterator[bool]:
+    """A lock on the file `path`, which is created; gives False at once if another process holds it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as lock:
+        yield _try_lock(lock.fileno())
 
 
 def _try_lock(descriptor: int) -> bool:

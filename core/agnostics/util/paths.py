@@ -21,5 +21,10 @@ def config_folder() -> Path:
     return _folder("XDG_CONFIG_HOME", ".config")
 
 
+def state_folder() -> Path:
+    """The folder for what must outlive a process but is no result: the workspaces of agent sessions."""
+    return _folder("XDG_STATE_HOME", ".local/state")
+
+
 def _folder(variable: str, default: str) -> Path:
     return Path(os.environ.get(variable) or Path.home() / default) / "agnostics"

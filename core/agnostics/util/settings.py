@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_type_hints
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from agnostics.types.errors import UsageError, unknown_name_error
 
@@ -16,6 +17,7 @@ NonNegativeInt = Annotated[int, Field(ge=0)]
 PositiveFloat = Annotated[float, Field(gt=0)]
 NonNegativeFloat = Annotated[float, Field(ge=0)]
 Settings = TypeVar("Settings", bound=BaseModel)
+Item = TypeVar("Item")
 
 
 def load_settings(
@@ -39,6 +41,45 @@ def load_settings(
             message = first["msg"].removeprefix("Value error, ")
             raise UsageError(f"{place}: {message}" if place else message) from error
         raise UsageError(f"{place}: {first['msg']}, got {first['input']!r}") from error
+
+
+def parse_options(overrides: Iterable[str]) -> dict[str, Any]:
+    """The values of `--set name=value` by name; a value is TOML if it parses as such, else a string.
+
+    Raises UsageError for one without a name.
+    """
+    options: dict[str, Any] = {}
+    for override in overrides:
+        name, equals, text = override.partition("=")
+        if not (equals and name.strip()):
+            raise UsageError(f"--set {override}: expected name=value")
+        options[name.strip()] = _value(text.strip())
+    return options
+
+
+def with_options(item: Item, noun: str, prefix: str, options: Mapping[str, Any]) -> Item:
+    """A dataclass object with its fields set to `options`; `noun` names it in errors, where options follow `prefix`.
+
+    Raises UsageError for an unknown field or a bad value.
+    """
+    known: list[str] = [field.name for field in fields(item)] if is_dataclass(item) else []
+    for name, value in options.items():
+        if name not in known:
+            raise unknown_name_error(f"option of the {noun}", name, known)
+        _check_option(type(item), prefix, name, value)
+    try:
+        return replace(item, **options) if options else item  # type: ignore[type-var]
+    except ValueError as error:
+        raise UsageError(f"{prefix.rstrip(' .')}: {error}") from error
+
+
+def _check_option(owner: type[Any], prefix: str, name: str, value: object) -> None:
+    """Raise UsageError if the value is not of the field's type."""
+    try:
+        TypeAdapter(get_type_hints(owner)[name]).validate_python(value, strict=True)
+    except ValidationError as error:
+        message = error.errors()[0]["msg"]
+        raise UsageError(f"{prefix}{name}: {message}, got {value!r}") from error
 
 
 def absolute_name(name: str) -> str:

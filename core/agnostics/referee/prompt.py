@@ -1,0 +1,108 @@
+"""The prompt of an agent session: the commands, the rules, the scoring and the language's reference card (A.12)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from agnostics.referee.problem import Problem
+from agnostics.referee.protocol import HostLanguage, Protocol
+from agnostics.types.language import Language
+from agnostics.util.text import plural
+
+CLIENT = "session"
+"""The name of the client in the box."""
+LIBRARY_FOLDER = "reference_lib"
+"""The folder of the workspace that holds the reference library."""
+_HOSTS: dict[HostLanguage, str] = {"python": "Python", "javascript": "JavaScript", "rust": "Rust"}
+
+
+def session_prompt(language: Language, protocol: Protocol, problems: Sequence[Problem]) -> str:
+    """The prompt for a player that solves `problems` in `language` under `protocol`."""
+    return "\n\n".join(_sections(language, protocol, problems)) + "\n"
+
+
+def _sections(language: Language, protocol: Protocol, problems: Sequence[Problem]) -> Iterator[str]:
+    suffix = language.filename.rpartition(".")[2]
+    count = plural(len(problems), "problem")
+    yield (
+        f"Begin now: the session is open. `{CLIENT} fetch` shows the first problem. Work through all {count} in their "
+        "order: read the statement, write a program, run it on inputs that you make up, and submit it when you are "
+        "confident."
+    )
+    yield (
+        f"# {count} in {language.name}\n\n{_tiers(problems)}Every program is in {language.name}, reads its input from "
+        "stdin and prints its output to stdout. Each problem has hidden tests; none is shown, so make your own from "
+        "the statement."
+    )
+    yield "## Commands\n\n" + "\n".join(_commands(protocol, suffix))
+    yield "## Rules\n\n" + "\n".join(f"- {rule}" for rule in _rules(protocol, language, suffix))
+    yield "## Moving on\n\n" + "\n".join(f"- {rule}" for rule in _skip_rules(protocol))
+    yield (
+        "## Scoring\n\nA problem is solved if one submission passes all of its hidden tests; there is no partial "
+        f"credit. The score is the number of solved problems of {len(problems)}."
+    )
+    if protocol.advice.strip():
+        yield f"## Advice\n\n{protocol.advice.strip()}"
+    if protocol.library:
+        yield (
+            f"## Library\n\nRead `{LIBRARY_FOLDER}/README.md` first. The folder `{LIBRARY_FOLDER}` of the workspace "
+            "has parts for generators, and notes; copy, change and extend them as you like. It has no solutions."
+        )
+    yield language.prompt.strip()
+
+
+def _tiers(problems: Sequence[Problem]) -> str:
+    tiers = Counter(problem.tier.replace("_", " ") for problem in problems if problem.tier)
+    named = ", ".join(f"{number} {tier}" for tier, number in tiers.items())
+    return f"By difficulty: {named}. " if named else ""
+
+
+def _commands(protocol: Protocol, suffix: str) -> Iterator[str]:
+    runs = (
+        "any number of times" if protocol.runs is None else f"at most {plural(protocol.runs, 'time')} for each problem"
+    )
+    submissions = plural(protocol.submissions, "submission")
+    yield "| command | what it does |"
+    yield "|---|---|"
+    yield f"| `{CLIENT} fetch` | shows the open problem, or opens the next one |"
+    yield f"| `{CLIENT} run FILE.{suffix} --input TEXT` | runs a program on an input, {runs}; or `--input-file FILE` |"
+    yield f"| `{CLIENT} submit PROBLEM FILE.{suffix}` | grades a program on the hidden tests; {submissions} a problem |"
+    yield f"| `{CLIENT} status` | shows the progress |"
+    if protocol.skip != "never":
+        yield f"| `{CLIENT} skip` | leaves the open problem, where the rules below allow it |"
+    yield f"| `{CLIENT} export` | shows the whole session as JSON |"
+
+
+def _rules(protocol: Protocol, language: Language, suffix: str) -> Iterator[str]:
+    yield "Problems have a fixed order. One is final when it is solved or has no submission left; it is not revisited."
+    if protocol.feedback == "count":
+        yield "A submission returns the number of hidden tests that passed, and nothing else about them."
+    else:
+        yield "A submission returns PASS, WRONG ANSWER or RUNTIME ERROR for each hidden test, and nothing else."
+    if protocol.runs is not None:
+        yield f"There are {plural(protocol.runs, 'run')} for each problem; you may submit before they are used."
+    yield "A program must compute its output from its input: do not print outputs that are written into the program."
+    yield "Do not look for the hidden tests or for other sessions, and do not interfere with the referee."
+    if protocol.host_language == "none":
+        yield (
+            f"Write {language.name} directly, in files that end in .{suffix}. Do not write, in any other language, a "
+            "program that generates, changes or checks them: there is no other language in the box."
+        )
+    elif protocol.host_language in _HOSTS:
+        host = _HOSTS[protocol.host_language]
+        yield f"Write programs in {host} that generate the {language.name} files; no other language may generate them."
+
+
+def _skip_rules(protocol: Protocol) -> Iterator[str]:
+    if protocol.skip == "always":
+        yield "You may skip a problem at any time. It is then final, and not solved."
+        return
+    many = protocol.submissions > 1
+    yield (
+        f"Work on each problem until it is solved or {'all submissions are' if many else 'its submission is'} used: a "
+        "problem that has any left cannot be left."
+    )
+    yield "There is no time limit. Test each program before you submit it; every submission is a genuine attempt."
+    if many:
+        yield "If a submission fails, find the reason, try another approach, test it, and use the next one."
