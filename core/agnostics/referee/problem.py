@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -32,12 +33,15 @@ class Problem:
 def make_problems(dataset: Dataset, tasks: Iterable[Task], language: Language, seed: int | None) -> list[Problem]:
     """The problems of `tasks`, in their order; with a seed, with fresh hidden tests in place of the published ones.
 
-    Raises UsageError if there are none, if the ids of two are equal, or if the data set cannot make fresh tests.
+    Raises UsageError if there are none, if two have the same id, if one completes a program instead of asking for a
+    whole one, or if the data set cannot make fresh tests.
     """
     chosen = [task if seed is None else dataset.reseal(task, seed) for task in tasks]
-    ids = [task.id for task in chosen]
-    if not ids:
+    if not chosen:
         raise UsageError(f"the data set {dataset.name!r} has no problems in this split")
-    if repeated := next((one for one in ids if ids.count(one) > 1), None):
-        raise UsageError(f"the data set {dataset.name!r} has two problems with the id {repeated!r}; ids must differ")
+    (commonest, count), *_ = Counter(task.id for task in chosen).most_common(1)
+    if count > 1:
+        raise UsageError(f"the data set {dataset.name!r} has two problems with the id {commonest!r}; ids must differ")
+    if part := next((task for task in chosen if task.prompt_format), None):
+        raise UsageError(f"task {part.id!r} takes a part of a program; a session needs whole programs")
     return [Problem(task, dataset.known_unsolvable(task, language)) for task in chosen]
