@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from agnostics.environments.environment import Environment, Episode, EpisodeLimits, Observation, Transition
     from agnostics.inference.engine import Completion, CompletionRequest, Engine, EngineSettings, SamplingParams
     from agnostics.inference.provider import EngineProvider
+    from agnostics.players.player import Game, Player
     from agnostics.plugins.specs import hookimpl
+    from agnostics.referee.referee import Referee
+    from agnostics.referee.replies import Reply
     from agnostics.sandbox.backend import SandboxBackend, Slot, SlotFactory
     from agnostics.sandbox.harness_binary import harness_path
     from agnostics.sandbox.protocol import RunResult, handshake
@@ -62,6 +65,7 @@ __all__ = [
     "Environment",
     "Episode",
     "EpisodeLimits",
+    "Game",
     "HubSource",
     "Language",
     "LimitOverrides",
@@ -69,7 +73,10 @@ __all__ = [
     "MetricsLogger",
     "MissingRequirement",
     "Observation",
+    "Player",
     "PromptFormat",
+    "Referee",
+    "Reply",
     "RewardPolicy",
     "Rollout",
     "RunCallback",
@@ -104,7 +111,10 @@ _NAMES_OF_MODULES = {
     "environments.environment": ("Environment", "Episode", "EpisodeLimits", "Observation", "Transition"),
     "inference.engine": ("Completion", "CompletionRequest", "Engine", "EngineSettings", "SamplingParams"),
     "inference.provider": ("EngineProvider",),
+    "players.player": ("Game", "Player"),
     "plugins.specs": ("hookimpl",),
+    "referee.referee": ("Referee",),
+    "referee.replies": ("Reply",),
     "sandbox.backend": ("SandboxBackend", "Slot", "SlotFactory"),
     "sandbox.harness_binary": ("harness_path",),
     "sandbox.protocol": ("RunResult", "handshake"),

@@ -136,6 +136,16 @@ ELSEWHERE: dict[str, tuple[tuple[str, str], ...]] = {
         ("tests/unit/test_themes.py::test_the_themes_that_a_model_finds_are_printed_as_plain_text", ""),
     ),
     "results themes": (("tests/unit/test_themes.py::test_two_phases_of_a_run_are_sorted_into_themes_and_drawn", ""),),
+    "session export": (
+        ("tests/integration/test_session_command.py::test_an_export_is_written_to_a_file_that_is_not_there", "-o"),
+    ),
+    "session run": (
+        (
+            "tests/integration/test_session_command.py::test_a_replay_goes_through_the_whole_path",
+            "--language --player --dataset --set --name --resume",
+        ),
+    ),
+    "session status": (("tests/integration/test_session_command.py::test_a_replay_goes_through_the_whole_path", ""),),
     "run": (
         (
             "tests/models/test_run_command.py::test_a_short_run_stores_all_it_did_and_its_configuration_repeats_it",

@@ -126,7 +126,7 @@ def test_a_replay_without_a_program_skips_a_problem_or_ends_there(
 
 def test_an_export_is_written_to_a_file_that_is_not_there(agn: Agn, tmp_path: Path) -> None:
     agn("session", "run", *REPLAY, *WHERE, "--name", "one", "--limit", "1")
-    command = ("session", "export", "one", "--store", "results.db", "--output", "one.json")
+    command = ("session", "export", "one", "--store", "results.db", "-o", "one.json")
     assert agn(*command).returncode == 0
     assert json.loads((tmp_path / "one.json").read_text()) == exported(agn, "one")
     assert "already there" in agn(*command).complaint

@@ -25,6 +25,7 @@ PARTS = {
     "engine": ["agn_engines"],
     "environment": ["agn_environments"],
     "language": ["agn_languages"],
+    "player": ["agn_players"],
     "reward": ["agn_rewards"],
     "sandbox": ["agn_sandboxes"],
 }
@@ -43,6 +44,7 @@ assert len(list(plugins.dataset("sums")[0].tasks("train"))) == 80
 assert plugins.reward("partial-credit").rewards([]) == []
 assert plugins.algorithm("raft").advantage_function([1.0, 0.5, 1.0], [1, 1, 1]) == [1.0, 0.0, 1.0]
 assert plugins.sandboxes()["unshare"].check() == "util-linux"
+assert plugins.player("constant").program == ",[.,]"
 
 logger = plugins.callback("csv")
 logger.check_requirements()
