@@ -56,7 +56,8 @@ def test_a_pruned_run_is_gone_with_what_only_it_had(
     answer = json.loads(capsys.readouterr().out)
     assert answer == {"deleted": [first], "runs": 1, "completions": 2, "programs": 1, "tasks": 1}
     left = _counts(store.engine)
-    assert left == {**dict.fromkeys(before, 2), "language": 1, "run": 1, "step_metric": 1}
+    of_sessions = dict.fromkeys(("agent_session", "session_problem", "session_event", "model_call"), 0)
+    assert left == {**dict.fromkeys(before, 2), "language": 1, "run": 1, "step_metric": 1, **of_sessions}
     with reading(store.engine) as connection:
         assert connection.execute(text("select distinct run from verifications")).scalars().all() == [second]
 
