@@ -158,7 +158,7 @@ def test_pruning_keeps_the_programs_of_sessions(store: Store) -> None:
 
 
 class Numbers(Dataset):
-    """A data set that can make fresh tests, and knows one task that cannot be solved."""
+    """A data set that can make fresh tests."""
 
     name = "numbers"
     description = "numbers"
@@ -170,15 +170,18 @@ class Numbers(Dataset):
     def reseal(self, task: Task, seed: int) -> Task:
         return task.model_copy(update={"tests": (Test(input=str(seed), output=str(seed)),)})
 
-    def known_unsolvable(self, task: Task, language: Language) -> str | None:
-        return f"not in {language.name}" if task.id == "X01" else None
-
 
 def test_problems_have_fresh_tests_for_a_seed_and_the_published_ones_without(lua: Language) -> None:
     fresh, published = (make_problems(Numbers(), TASKS, lua, seed) for seed in (7, None))
     assert [problem.task.tests[0].input for problem in fresh] == ["7", "7"]
     assert [problem.task for problem in published] == TASKS
-    assert [problem.unsolvable for problem in fresh] == [None, "not in lua"]
+
+
+def test_a_problem_whose_tests_contradict_each_other_is_marked(lua: Language) -> None:
+    contradicting = TASKS[1].model_copy(update={"tests": (Test(input="", output="1"), Test(input="", output="2"))})
+    (right, wrong) = make_problems(Numbers(), [TASKS[0], contradicting], lua, None)
+    assert right.unsolvable is None
+    assert wrong.unsolvable == "no program in lua passes tests 1 and 2: the same input, different outputs"
 
 
 PART = PromptFormat(language="lua", tests="assert(f() == 1)")
@@ -196,7 +199,7 @@ class Plain(Numbers):
         (Numbers(), [], None, "no problems"),
         (Numbers(), [TASKS[0]] * 2, None, "two problems with the id 'E01'"),
         (Numbers(), [TASKS[0].model_copy(update={"prompt_format": PART})], None, "needs whole programs"),
-        (Plain(), TASKS, 1, "cannot make fresh tests; leave out --reseal"),
+        (Plain(), TASKS, 1, "cannot make fresh tests"),
     ],
 )
 def test_tasks_that_make_no_session_are_an_error(

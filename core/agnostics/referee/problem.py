@@ -10,6 +10,7 @@ from agnostics.types.dataset import Dataset
 from agnostics.types.errors import UsageError
 from agnostics.types.language import Language
 from agnostics.types.task import Task
+from agnostics.types.unsolvable import known_unsolvable
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,4 +45,4 @@ def make_problems(dataset: Dataset, tasks: Iterable[Task], language: Language, s
         raise UsageError(f"the data set {dataset.name!r} has two problems with the id {commonest!r}; ids must differ")
     if part := next((task for task in chosen if task.prompt_format), None):
         raise UsageError(f"task {part.id!r} takes a part of a program; a session needs whole programs")
-    return [Problem(task, dataset.known_unsolvable(task, language)) for task in chosen]
+    return [Problem(task, known_unsolvable(task, language.name)) for task in chosen]
