@@ -185,7 +185,7 @@ def test_an_observation_has_no_more_tokens_than_its_limit(folder: Path, role: st
     renderer = ConversationRenderer(tokenizer, ChatSettings(), stop_ids(folder, tokenizer))
     told = renderer.observation("x" * 500, role, limit)
     truncated = Action("a", "length", 1, Segment.sampled((0,), (-1.0,), (0,)))
-    transcript = Transcript(RenderedPrompt(TASK, "p"), 0, 2, 10_000)
+    transcript = Transcript(SampleRequest(RenderedPrompt(TASK, "p"), 0, seed=0), EpisodeLimits(max_turns=2))
     assert transcript.add_turn(truncated, Transition(observation=told), (0.0, 0.0))
     assert transcript.rollout(None).turns[0].observation_tokens <= limit
     assert "cut" in told.text
@@ -222,7 +222,7 @@ def test_an_answer_ends_once_and_as_the_message_after_it_wants(
     for end in ends:
         sampled = tokenizer(f"x{end}", add_special_tokens=False).input_ids
         action = Action("x", "stop" if end else "length", len(sampled), Segment.sampled(sampled, sampled, sampled))
-        transcript = Transcript(RenderedPrompt(TASK, "p"), 0, 2, 10_000)
+        transcript = Transcript(SampleRequest(RenderedPrompt(TASK, "p"), 0, seed=0), EpisodeLimits(max_turns=2))
         observation = renderer.observation("out", role, 100)
         assert transcript.add_turn(action, Transition(observation=observation), (0.0, 0.0))
         assert tokenizer.decode(transcript.token_ids) == expected

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from agnostics.environments.environment import Observation, Transition
+from agnostics.environments.environment import EpisodeLimits, Observation, Transition
 from agnostics.rollout.prompts import RenderedPrompt
+from agnostics.rollout.sources import SampleRequest
 from agnostics.rollout.transcript import Transcript
 from agnostics.types.rollout import Action, FinishReason, Segment
 from agnostics.types.task import Task, Test
@@ -19,7 +20,9 @@ def _action(*ids: int, finish_reason: FinishReason = "stop", version: int = 0, i
 
 
 def _transcript(max_context_tokens: int = 100) -> Transcript:
-    return Transcript(PROMPT, 3, 5, max_context_tokens)
+    return Transcript(
+        SampleRequest(PROMPT, 3, seed=0), EpisodeLimits(max_turns=5, max_context_tokens=max_context_tokens)
+    )
 
 
 def test_an_observation_follows_the_action_and_has_no_loss() -> None:

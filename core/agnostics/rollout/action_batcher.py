@@ -1,13 +1,15 @@
-"""The action batcher: submits to a source together what episodes ask for at the same time."""
+"""The action batcher: samples the next actions of episodes, those together that are asked for at the same time."""
 
 from __future__ import annotations
 
 import asyncio
 from concurrent.futures import Future
+from dataclasses import replace
 from itertools import groupby
 
-from agnostics.inference.engine import SamplingParams
+from agnostics.inference.engine import SamplingParams, seed_for
 from agnostics.rollout.sources import ActionRequest, CompletionSource
+from agnostics.rollout.transcript import Transcript
 from agnostics.types.rollout import Action
 
 _Wanted = tuple[ActionRequest, SamplingParams, "asyncio.Future[Action | None]"]
@@ -22,12 +24,16 @@ class ActionBatcher:
         self.pending = 0
         """Actions that are being sampled."""
 
-    async def sample(self, request: ActionRequest, params: SamplingParams) -> Action | None:
-        """The action that the source samples; None if the model holds no more tokens. Raises what the source raises."""
+    async def sample(self, transcript: Transcript, params: SamplingParams) -> Action | None:
+        """The next action of an episode, if there is room; None if the model holds no more tokens.
+
+        Raises what the source raises.
+        """
         if not self._wanted:
             self._loop.call_soon(self._submit)  # after the other coroutines that are ready
         action = self._loop.create_future()
-        self._wanted.append((request, params, action))
+        room = min(params.max_completion_tokens, transcript.room)
+        self._wanted.append((_request(transcript), replace(params, max_completion_tokens=room), action))
         self.pending += 1
         try:
             return await action
@@ -55,6 +61,13 @@ class ActionBatcher:
             _fail(actions, error)
         else:
             submitted.add_done_callback(done)
+
+
+def _request(transcript: Transcript) -> ActionRequest:
+    """The request for the next action of an episode. The seed of the first one is the episode's own."""
+    number, asked = transcript.num_turns, transcript.request
+    seed = seed_for(asked.seed, number) if number else asked.seed
+    return ActionRequest(asked.prompt, seed, tuple(transcript.token_ids), tuple(transcript.messages))
 
 
 def _give(future: asyncio.Future[Action | None], action: Action | None) -> None:

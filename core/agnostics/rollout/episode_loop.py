@@ -8,11 +8,10 @@ from collections import defaultdict
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any, Self
 
 from agnostics.environments.environment import Environment, EpisodeLimits
-from agnostics.inference.engine import SamplingParams, seed_for
+from agnostics.inference.engine import SamplingParams
 from agnostics.rollout import rollout_verifier
 from agnostics.rollout.action_batcher import ActionBatcher
 from agnostics.rollout.conversation import ConversationRenderer
@@ -21,11 +20,10 @@ from agnostics.rollout.episode_player import EpisodePlayer
 from agnostics.rollout.episode_sandboxes import EpisodeSandboxes
 from agnostics.rollout.rollout_verifier import RolloutVerifier, verification_timeout
 from agnostics.rollout.running_episode import EpisodeThreads, RunningEpisode
-from agnostics.rollout.sources import ActionRequest, CompletionSource, SampleRequest
+from agnostics.rollout.sources import CompletionSource, SampleRequest
 from agnostics.rollout.transcript import Transcript
-from agnostics.sandbox.session import SessionError
 from agnostics.types.errors import AgnosticsError
-from agnostics.types.rollout import Action, Rollout
+from agnostics.types.rollout import Rollout
 from agnostics.types.verification import Verification
 
 _THREADS = 64
@@ -111,7 +109,10 @@ class EpisodeLoop:
                 threads=self._threads,
                 progressed=self._progressed,
             )
-            return self._play(request, params, episode, on_sampled)
+            journal = self.journal if request.step and self._limits.max_turns > 1 else None
+            transcript = Transcript(request, self._limits)
+            player = EpisodePlayer(self._environment, episode, transcript, self._actions, params, journal)
+            return player.play(on_sampled)
 
         return self._start(play, requests)
 
@@ -158,48 +159,15 @@ class EpisodeLoop:
 
     # The methods below run on the loop's thread.
 
-    async def _play(
-        self, request: SampleRequest, params: SamplingParams, episode: RunningEpisode, on_sampled: OnSampled
-    ) -> Rollout:
-        journal = self.journal if request.step and self._limits.max_turns > 1 else None
-        player = EpisodePlayer(self._environment, self._transcript(request), self._act, request, params, journal)
-        try:
-            state = await player.play(episode)
-            on_sampled()
-            verification = await self._environment.verdict(state)
-        except SessionError as error:
-            verification = episode.without_verdict(str(error))
-        finally:
-            await episode.close()
-        self._progressed()
-        return player.transcript.rollout(verification)
-
-    async def _act(self, transcript: Transcript, request: SampleRequest, params: SamplingParams) -> Action | None:
-        """Sample the next action of an episode, if there is room. The seed of the first one is the request's own."""
-        number = transcript.num_turns
-        wanted = ActionRequest(
-            request.prompt,
-            seed_for(request.seed, number) if number else request.seed,
-            tuple(transcript.token_ids),
-            tuple(transcript.messages),
-        )
-        room = min(params.max_completion_tokens, transcript.room)
-        action = await self._actions.sample(wanted, replace(params, max_completion_tokens=room))
-        self._progressed()
-        return action
-
     def _progressed(self) -> None:
         self._steps += 1
 
     async def _sample(self, request: SampleRequest, params: SamplingParams) -> Rollout:
-        transcript = self._transcript(request)
-        action = await self._act(transcript, request, params)
+        transcript = Transcript(request, self._limits)
+        action = await self._actions.sample(transcript, params)
         assert action  # only a later one may find no room
         transcript.add_action(action)
         return transcript.rollout(None)
-
-    def _transcript(self, request: SampleRequest) -> Transcript:
-        return Transcript(request.prompt, request.sample, self._limits.max_turns, self._limits.max_context_tokens)
 
     async def _cancel_all(self) -> None:
         for task in self._tasks:

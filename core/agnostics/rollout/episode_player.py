@@ -1,22 +1,20 @@
-"""The player of one episode: actions and transitions in turns, from its first action or from a journal."""
+"""The player of one episode: its turns, from the first action or from a journal, and its verdict."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from agnostics.environments.environment import Environment
 from agnostics.inference.engine import SamplingParams
+from agnostics.rollout.action_batcher import ActionBatcher
 from agnostics.rollout.episode_journal import EpisodeJournal, JournalTurn
 from agnostics.rollout.running_episode import RunningEpisode
-from agnostics.rollout.sources import SampleRequest
 from agnostics.rollout.transcript import Transcript
-from agnostics.types.rollout import Action
-
-Act = Callable[[Transcript, SampleRequest, SamplingParams], Awaitable[Action | None]]
-"""Samples the next action of an episode; None if the model has no room for it."""
+from agnostics.sandbox.session import SessionError
+from agnostics.types.rollout import Rollout
 
 
 class _Diverged(Exception):
@@ -32,28 +30,41 @@ class EpisodePlayer:
     """
 
     environment: Environment[Any]
+    episode: RunningEpisode
     transcript: Transcript
-    act: Act
-    request: SampleRequest
+    actions: ActionBatcher
     params: SamplingParams
     journal: EpisodeJournal | None
     _recorded: list[JournalTurn] = field(default_factory=list)
 
-    async def play(self, episode: RunningEpisode) -> Any:
-        """Play until the episode has ended; the environment's state."""
-        if self.journal:
-            self._recorded = self.journal.turns(self.request)
+    async def play(self, on_sampled: Callable[[], None]) -> Rollout:
+        """Play the episode; its rollout. `on_sampled` is called when only the verdict is missing."""
         try:
-            return await self._turns(episode)
+            state = await self._turns()
+            on_sampled()
+            verification = await self.environment.verdict(state)
+        except SessionError as error:
+            verification = self.episode.without_verdict(str(error))
+        finally:
+            await self.episode.close()
+        self.episode.progressed()
+        return self.transcript.rollout(verification)
+
+    async def _turns(self) -> Any:
+        """Play every turn, first those of the journal; the environment's state at the end."""
+        if self.journal:
+            self._recorded = self.journal.turns(self.transcript.request)
+        try:
+            return await self._turns_from_start()
         except _Diverged:
             assert self.journal
-            self.journal.start_anew(self.request)
-            await episode.close()  # else each episode would wait for a second session, while all have the first
+            self.journal.start_anew(self.transcript.request)
+            await self.episode.close()  # else each episode would wait for a second session, while all have the first
             self._recorded, self.transcript = [], self.transcript.emptied()
-            return await self._turns(episode)
+            return await self._turns_from_start()
 
-    async def _turns(self, episode: RunningEpisode) -> Any:
-        state = await self.environment.start(episode)
+    async def _turns_from_start(self) -> Any:
+        state = await self.environment.start(self.episode)
         while await self._turn(state):
             pass
         return state
@@ -62,7 +73,7 @@ class EpisodePlayer:
         """One action and what follows from it; whether the episode goes on."""
         recorded = self._recorded.pop(0) if self._recorded else None
         started_s = time.monotonic()
-        action = recorded.action if recorded else await self.act(self.transcript, self.request, self.params)
+        action = recorded.action if recorded else await self.actions.sample(self.transcript, self.params)
         if action is None:
             return self.transcript.end_without_room()
         action = replace(action, is_last=self.transcript.is_last_turn)
@@ -72,7 +83,7 @@ class EpisodePlayer:
         if self.journal and recorded:
             self._compare(recorded, observation)
         elif self.journal:
-            self.journal.append(self.request, action, observation)
+            self.journal.append(self.transcript.request, action, observation)
         times_ms = (sampled_s - started_s) * 1e3, (time.monotonic() - sampled_s) * 1e3
         return self.transcript.add_turn(action, transition, times_ms)
 

@@ -5,20 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from agnostics.environments.environment import Observation, Transition
-from agnostics.rollout.prompts import RenderedPrompt
+from agnostics.environments.environment import EpisodeLimits, Observation, Transition
+from agnostics.rollout.sources import SampleRequest
 from agnostics.types.rollout import Action, FinishReason, Rollout, Segment, Turn
 from agnostics.types.verification import Verification
 
 
 @dataclass(slots=True)
 class Transcript:
-    """The transcript of one episode, of at most `max_turns` actions and `max_context_tokens`."""
+    """The transcript of the episode that `request` asks for, within `limits`."""
 
-    prompt: RenderedPrompt
-    sample: int
-    max_turns: int
-    max_context_tokens: int
+    request: SampleRequest
+    limits: EpisodeLimits
     token_ids: list[int] = field(default_factory=list)
     """The tokens after the prompt: (N,)."""
     messages: list[dict[str, str]] = field(default_factory=list)
@@ -30,7 +28,7 @@ class Transcript:
     @property
     def room(self) -> int:
         """Tokens that still fit into the context."""
-        return self.max_context_tokens - len(self.prompt.token_ids) - len(self.token_ids)
+        return self.limits.max_context_tokens - len(self.request.prompt.token_ids) - len(self.token_ids)
 
     @property
     def num_turns(self) -> int:
@@ -40,11 +38,11 @@ class Transcript:
     @property
     def is_last_turn(self) -> bool:
         """Whether the next action is the last that the limits allow."""
-        return len(self._turns) + 1 >= self.max_turns
+        return len(self._turns) + 1 >= self.limits.max_turns
 
     def emptied(self) -> Transcript:
         """The transcript before its first turn."""
-        return Transcript(self.prompt, self.sample, self.max_turns, self.max_context_tokens)
+        return Transcript(self.request, self.limits)
 
     def add_action(self, action: Action) -> None:
         """Append the only action of a rollout without an environment."""
@@ -79,9 +77,9 @@ class Transcript:
     def rollout(self, verification: Verification | None) -> Rollout:
         """The episode as a rollout."""
         return Rollout(
-            task=self.prompt.task,
-            sample=self.sample,
-            prompt_ids=self.prompt.token_ids,
+            task=self.request.prompt.task,
+            sample=self.request.sample,
+            prompt_ids=self.request.prompt.token_ids,
             segments=tuple(self._segments),
             turns=tuple(self._turns),
             finish_reason=self._finish_reason,
