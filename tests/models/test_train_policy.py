@@ -17,7 +17,7 @@ from agnostics.algorithms.loss import clipped_objective
 from agnostics.models import token_logprobs
 from agnostics.train import checkpoint
 from agnostics.train.config import TrainConfig
-from agnostics.train.learner import check_logprob_mismatch
+from agnostics.train.logprob_mismatch import check_logprob_mismatch
 from agnostics.train.policy import Policy
 from agnostics.train.state import TrainerState
 from agnostics.types.errors import AgnosticsError

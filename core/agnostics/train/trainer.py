@@ -21,7 +21,8 @@ from agnostics.train import checkpoint
 from agnostics.train.checkpoint_writer import CheckpointWriter
 from agnostics.train.config import RunConfig
 from agnostics.train.cpu_threads import shared_cpu_threads
-from agnostics.train.learner import Learner, check_logprob_mismatch, needs_probe
+from agnostics.train.learner import Learner
+from agnostics.train.logprob_mismatch import check_logprob_mismatch, needs_probe
 from agnostics.train.lr_schedule import learning_rate_at
 from agnostics.train.metrics import episode_metrics, rollout_metrics, time_metrics, update_metrics
 from agnostics.train.state import TrainerState
