@@ -10,7 +10,7 @@ from agnostics.algorithms.algorithm import Algorithm
 from agnostics.algorithms.cwm import CWM
 from agnostics.algorithms.grpo import GRPO
 from agnostics.rollout.schedule import StepsAhead
-from agnostics.train.rollout_queue import RolloutQueue
+from agnostics.train.learner import RolloutQueue
 from agnostics.types.errors import UsageError
 from agnostics.types.rollout import Rollout, Segment
 from agnostics.types.task import Task, Test
