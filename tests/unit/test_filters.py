@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
-from agnostics.algorithms.scoring import batches_by_tokens, full_batch, has_signal, is_gibberish, is_stale
+from agnostics.algorithms.scoring import batches_by_tokens, full_batch, is_gibberish, is_stale, is_zero_variance
 from agnostics.types.rollout import Rollout, Segment
 from agnostics.types.task import Task, Test
 from hypothesis import given
@@ -28,16 +29,17 @@ def _sampled(tokens: list[int], logprobs: list[float], version: int = 0) -> Segm
 @pytest.mark.parametrize(
     ("rewards", "expected"),
     [
-        ([1.0, 0.0, 0.0], True),
-        ([0.0, 0.0], False),
-        ([1.0, 1.0], False),
-        ([1.0, None, 1.0], False),
-        ([None, None], False),
-        ([0.5, None, 0.25], True),
+        ([1.0, 0.0, 0.0], False),
+        ([0.0, 0.0], True),
+        ([1.0, 1.0], True),
+        ([1.0, None, 1.0], True),
+        ([None, None], True),
+        ([0.5, None, 0.25], False),
     ],
 )
-def test_a_group_has_a_signal_where_its_rewards_differ(rewards: list[float | None], expected: bool) -> None:
-    assert has_signal(rewards) is expected
+def test_a_group_has_zero_variance_where_its_rewards_are_equal(rewards: list[float | None], expected: bool) -> None:
+    group = [replace(_rollout(), task_reward=reward) for reward in rewards]
+    assert is_zero_variance(group) is expected
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from agnostics.algorithms.algorithm import Algorithm, ScoringContext, is_zero_variance
+from agnostics.algorithms.algorithm import Algorithm, ScoringContext
 from agnostics.algorithms.cwm import CWM
 from agnostics.algorithms.dapo import DAPO
 from agnostics.algorithms.grpo import GRPO
 from agnostics.algorithms.reinforce_plus_plus import REINFORCE_PLUS_PLUS, REINFORCE_PLUS_PLUS_BASELINE
 from agnostics.algorithms.rloo import RLOO
+from agnostics.algorithms.scoring import is_zero_variance
 from agnostics.types.errors import AgnosticsError
 from agnostics.types.reward import Accepted, RewardPolicy
 from agnostics.types.rollout import Rollout, RolloutBatch, RolloutGroup, Segment

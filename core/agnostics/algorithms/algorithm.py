@@ -13,8 +13,8 @@ from agnostics.algorithms.scoring import (
     LossNormalization,
     batches_by_tokens,
     group_advantages,
-    has_signal,
     is_stale,
+    is_zero_variance,
     token_statistics,
     token_weights,
     turn_returns,
@@ -273,8 +273,3 @@ def _standardized(groups: Sequence[RolloutGroup]) -> list[list[Rollout]]:
         return replace(rollout, advantage=(rollout.advantage - mean) / std if std else 0.0)
 
     return [[standardized(rollout) for rollout in group] for group in groups]
-
-
-def is_zero_variance(group: RolloutGroup) -> bool:
-    """Whether all task rewards of a scored group are equal, before any length penalty."""
-    return not has_signal([rollout.task_reward for rollout in group])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean, pstdev
 from typing import Literal
 
-from agnostics.types.rollout import Rollout
+from agnostics.types.rollout import Rollout, RolloutGroup
 
 _CACHE = 0.2
 """The part of the limit over which DAPO's penalty grows: 4,096 of 20,480 tokens in its section 4.1."""
@@ -119,12 +119,12 @@ _UNLIKELY = 2.0
 """A token is unlikely if its log-probability is this far below that of a uniform choice, in nats."""
 
 
-def has_signal(rewards: Sequence[float | None]) -> bool:
-    """Whether the rewards of a group differ, apart from those left out (None): else every advantage is zero.
+def is_zero_variance(group: RolloutGroup) -> bool:
+    """Whether all task rewards of a scored group are equal, before any length penalty, apart from those left out.
 
     Yu et al. 2025 (DAPO, equation 11): a group that is all right or all wrong gives no gradient.
     """
-    return len({reward for reward in rewards if reward is not None}) > 1
+    return len({rollout.task_reward for rollout in group} - {None}) < 2
 
 
 def is_stale(rollout: Rollout, policy_version: int, max_off_policy_steps: int) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from agnostics.algorithms.algorithm import is_zero_variance
+from agnostics.algorithms.scoring import is_zero_variance
 from agnostics.types.rollout import Rollout, RolloutBatch
 from agnostics.types.verification import Verdict
 from agnostics.util.statistics import quantile
