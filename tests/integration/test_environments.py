@@ -21,7 +21,7 @@ from agnostics.rollout.episode_journal import EpisodeJournal
 from agnostics.rollout.episode_loop import EpisodeLoop
 from agnostics.rollout.prompts import ChatSettings, RenderedPrompt, prompt_of
 from agnostics.rollout.rollout_verifier import RolloutVerifier
-from agnostics.rollout.sources import ActionRequest, EndpointSource, OnSampled, SampleRequest
+from agnostics.rollout.sources import ActionRequest, EndpointSource, SampleRequest
 from agnostics.types.errors import UsageError
 from agnostics.types.language import Language
 from agnostics.types.reward import Accepted
@@ -207,12 +207,10 @@ class Shopkeeper:
 
     max_in_flight, progress = 8, 0
 
-    def submit(self, requests: Sequence[ActionRequest], params: SamplingParams, on_sampled: OnSampled) -> Future[None]:  # noqa: ARG002
-        done = Future[None]()
-        for index, _ in enumerate(requests):
-            on_sampled(index, SHELL_ACTION)
-        done.set_result(None)
-        return done
+    def submit(self, requests: Sequence[ActionRequest], params: SamplingParams) -> list[Future[Action | None]]:  # noqa: ARG002
+        action = Future[Action | None]()
+        action.set_result(SHELL_ACTION)
+        return [action] * len(requests)
 
 
 SHELL_ACTION = Action(

@@ -17,7 +17,7 @@ from agnostics.rollout.conversation import ConversationRenderer
 from agnostics.rollout.episode_loop import EpisodeLoop
 from agnostics.rollout.prompts import ChatSettings, RenderedPrompt, render_conversation, render_prompt
 from agnostics.rollout.rollout_verifier import RolloutVerifier
-from agnostics.rollout.sources import ActionRequest, OnSampled, SampleRequest
+from agnostics.rollout.sources import ActionRequest, SampleRequest
 from agnostics.rollout.transcript import Transcript
 from agnostics.types.language import Language
 from agnostics.types.rollout import Action, Rollout, Segment
@@ -58,13 +58,12 @@ class RandomPolicy:
     asked: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = field(default_factory=dict)
     """By the seed of a request: the tokens of prompt and episode, and those that were sampled."""
 
-    def submit(self, requests: Sequence[ActionRequest], params: SamplingParams, on_sampled: OnSampled) -> Future[None]:
-        for index, request in enumerate(requests):
+    def submit(self, requests: Sequence[ActionRequest], params: SamplingParams) -> list[Future[Action | None]]:
+        actions = [Future[Action | None]() for _ in requests]
+        for action, request in zip(actions, requests, strict=True):
             self.progress += 1
-            on_sampled(index, self._action(request, params.max_completion_tokens))
-        done = Future[None]()
-        done.set_result(None)
-        return done
+            action.set_result(self._action(request, params.max_completion_tokens))
+        return actions
 
     def _action(self, request: ActionRequest, limit: int) -> Action:
         length = self.random.randrange(1, limit + 1)

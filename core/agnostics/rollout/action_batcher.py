@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from itertools import groupby
@@ -12,7 +13,7 @@ from agnostics.rollout.sources import ActionRequest, CompletionSource
 from agnostics.rollout.transcript import Transcript
 from agnostics.types.rollout import Action
 
-_Wanted = tuple[ActionRequest, SamplingParams, "asyncio.Future[Action | None]"]
+_Submitted = asyncio.Future[Future[Action | None]]
 
 
 class ActionBatcher:
@@ -20,7 +21,7 @@ class ActionBatcher:
 
     def __init__(self, loop: asyncio.AbstractEventLoop, source: CompletionSource) -> None:
         self._loop, self._source = loop, source
-        self._wanted = list[_Wanted]()
+        self._asked = list[tuple[ActionRequest, SamplingParams, _Submitted]]()
         self.pending = 0
         """Actions that are being sampled."""
 
@@ -29,38 +30,32 @@ class ActionBatcher:
 
         Raises what the source raises.
         """
-        if not self._wanted:
+        if not self._asked:
             self._loop.call_soon(self._submit)  # after the other coroutines that are ready
-        action = self._loop.create_future()
+        submitted: _Submitted = self._loop.create_future()
         room = min(params.max_completion_tokens, transcript.room)
-        self._wanted.append((_request(transcript), replace(params, max_completion_tokens=room), action))
+        self._asked.append((_request(transcript), replace(params, max_completion_tokens=room), submitted))
         self.pending += 1
         try:
-            return await action
+            return await asyncio.wrap_future(await submitted)
         finally:
             self.pending -= 1
 
     def _submit(self) -> None:
-        wanted, self._wanted = self._wanted, []
-        for params, alike in groupby(wanted, key=lambda one: one[1]):
-            self._submit_together(params, list(alike))
+        asked, self._asked = self._asked, []
+        for params, alike in groupby(asked, key=lambda one: one[1]):
+            requests, _, submitted = zip(*alike, strict=True)
+            for waiting, action in zip(submitted, self._actions(requests, params), strict=True):
+                if not waiting.done():  # else its episode was cancelled
+                    waiting.set_result(action)
 
-    def _submit_together(self, params: SamplingParams, wanted: list[_Wanted]) -> None:
-        actions = [action for _, _, action in wanted]
-
-        def sampled(index: int, action: Action | None) -> None:
-            self._loop.call_soon_threadsafe(_give, actions[index], action)
-
-        def done(batch: Future[None]) -> None:
-            if not batch.cancelled() and (error := batch.exception()):
-                self._loop.call_soon_threadsafe(_fail, actions, error)
-
+    def _actions(self, requests: Sequence[ActionRequest], params: SamplingParams) -> list[Future[Action | None]]:
         try:
-            submitted = self._source.submit([request for request, _, _ in wanted], params, sampled)
+            return self._source.submit(requests, params)
         except Exception as error:
-            _fail(actions, error)
-        else:
-            submitted.add_done_callback(done)
+            failed = Future[Action | None]()
+            failed.set_exception(error)
+            return [failed] * len(requests)
 
 
 def _request(transcript: Transcript) -> ActionRequest:
@@ -68,14 +63,3 @@ def _request(transcript: Transcript) -> ActionRequest:
     number, asked = transcript.num_turns, transcript.request
     seed = seed_for(asked.seed, number) if number else asked.seed
     return ActionRequest(asked.prompt, seed, tuple(transcript.token_ids), tuple(transcript.messages))
-
-
-def _give(future: asyncio.Future[Action | None], action: Action | None) -> None:
-    if not future.done():
-        future.set_result(action)
-
-
-def _fail(futures: list[asyncio.Future[Action | None]], error: BaseException) -> None:
-    for future in futures:
-        if not future.done():
-            future.set_exception(error)

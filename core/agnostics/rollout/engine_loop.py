@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from agnostics.inference.engine import Completion, CompletionRequest, Engine, SamplingParams, SupportsSleep
 from agnostics.profiling.spans import SpanRecorder
-from agnostics.rollout.sources import ActionRequest, OnSampled
+from agnostics.rollout.sources import ActionRequest
 from agnostics.types.errors import AgnosticsError
 from agnostics.types.rollout import Action
 from agnostics.util.distributed import select_device
@@ -235,10 +235,24 @@ class EngineSource:
         """See `CompletionSource.progress`."""
         return self.engine.tokens
 
-    def submit(self, requests: Sequence[ActionRequest], params: SamplingParams, on_sampled: OnSampled) -> Future[None]:
+    def submit(self, requests: Sequence[ActionRequest], params: SamplingParams) -> list[Future[Action | None]]:
         """See `CompletionSource.submit`."""
         wanted = [CompletionRequest((*one.prompt.token_ids, *one.token_ids), one.seed) for one in requests]
-        return self.engine.submit(wanted, params, lambda index, completion: on_sampled(index, self._action(completion)))
+        actions = [Future[Action | None]() for _ in wanted]
+        for action in actions:
+            action.set_running_or_notify_cancel()  # the engine goes on with what nobody waits for any more
+
+        def sampled(index: int, completion: Completion) -> None:
+            actions[index].set_result(self._action(completion))
+
+        def ended(batch: Future[None]) -> None:
+            error = batch.exception()
+            for action in actions if error else ():
+                if not action.done():
+                    action.set_exception(error)
+
+        self.engine.submit(wanted, params, sampled).add_done_callback(ended)
+        return actions
 
     def _action(self, completion: Completion) -> Action:
         text = self.tokenizer.decode(completion.token_ids, skip_special_tokens=True)

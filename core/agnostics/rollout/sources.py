@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol, Self
@@ -34,11 +34,6 @@ class ActionRequest:
     messages: tuple[dict[str, str], ...] = ()
 
 
-OnSampled = Callable[[int, Action | None], None]
-"""Called with the index of a request and its action as it is sampled, or None if the model holds no more tokens; on a
-thread of the source."""
-
-
 class CompletionSource(Protocol):
     """Samples completions while others are verified."""
 
@@ -50,8 +45,8 @@ class CompletionSource(Protocol):
     def progress(self) -> int:
         """A number that grows while the source samples."""
 
-    def submit(self, requests: Sequence[ActionRequest], params: SamplingParams, on_sampled: OnSampled) -> Future[None]:
-        """Sample every request; the future is done when all are, and raises what went wrong."""
+    def submit(self, requests: Sequence[ActionRequest], params: SamplingParams) -> list[Future[Action | None]]:
+        """Sample an action for each request, or None if the model holds no more tokens; a future may raise an error."""
 
 
 class EndpointSource:
@@ -69,19 +64,9 @@ class EndpointSource:
     def __exit__(self, *exception: object) -> None:
         self._threads.shutdown(cancel_futures=True)
 
-    def submit(self, requests: Sequence[ActionRequest], params: SamplingParams, on_sampled: OnSampled) -> Future[None]:
+    def submit(self, requests: Sequence[ActionRequest], params: SamplingParams) -> list[Future[Action | None]]:
         """See `CompletionSource.submit`."""
-
-        def sample(index: int, request: ActionRequest) -> None:
-            on_sampled(index, self._next(request, params))
-            self.progress += 1
-
-        def wait_for_all() -> None:
-            for reply in replies:
-                reply.result()
-
-        replies = [self._threads.submit(sample, index, request) for index, request in enumerate(requests)]
-        return replies[0] if len(replies) == 1 else self._threads.submit(wait_for_all)
+        return [self._threads.submit(self._next, request, params) for request in requests]
 
     def _next(self, request: ActionRequest, params: SamplingParams) -> Action | None:
         """The action; None after an earlier one, if the conversation has outgrown the model."""
@@ -91,6 +76,8 @@ class EndpointSource:
             if request.messages:
                 return None
             raise
+        finally:
+            self.progress += 1
 
     def _sample(self, request: ActionRequest, params: SamplingParams) -> Action:
         task, text = request.prompt.task, request.prompt.text
