@@ -32,6 +32,7 @@ from distributions import (  # noqa: F401  # fixtures
     environment_with,
     wheels_environment,
 )
+from episodes import lua_verifier, play  # noqa: F401  # fixtures
 from hypothesis import settings
 from msgspec.structs import replace
 
