@@ -57,6 +57,8 @@ class RandomPolicy:
     progress: int = 0
     asked: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = field(default_factory=dict)
     """By the seed of a request: the tokens of prompt and episode, and those that were sampled."""
+    may_be_continued: dict[int, bool] = field(default_factory=dict)
+    """What a request said, by its seed."""
 
     def submit(self, requests: Sequence[ActionRequest], params: SamplingParams) -> list[Future[Action | None]]:
         actions = [Future[Action | None]() for _ in requests]
@@ -72,6 +74,7 @@ class RandomPolicy:
         if stopped:
             ids[-1] = self.random.choice(list(self.ends))
         segment = Segment.sampled(ids, [-self.random.random() for _ in ids], [self.progress // 50] * len(ids))
+        self.may_be_continued[request.seed] = request.may_be_continued
         self.asked[request.seed] = ((*request.prompt.token_ids, *request.token_ids), segment.token_ids)
         return Action("a", "stop" if stopped else "length", len(ids), segment)
 
@@ -149,6 +152,7 @@ def _check_tokens(rollout: Rollout, request: SampleRequest, policy: RandomPolicy
             seed = seed_for(request.seed, turn) if turn else request.seed
             assert policy.asked[seed] == ((*rollout.prompt_ids, *rollout.token_ids[:start]), segment.token_ids)
             turn += 1
+            assert policy.may_be_continued[seed] == (turn < TURNS)
         else:
             assert set(segment.mask) == set(segment.logprobs) == {0}
     assert turn == len(rollout.turns) > 0

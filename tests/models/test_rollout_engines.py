@@ -176,6 +176,22 @@ def test_a_seed_gives_the_same_tokens_whatever_is_sampled_beside_it(engine: Engi
     assert other.token_ids != together[0].token_ids
 
 
+def test_a_completion_says_how_many_tokens_of_its_prompt_were_in_the_cache(engine: Engine) -> None:
+    engine.abort_all()
+    engine.add_request(0, CompletionRequest(tuple(range(100, 200)), seed=0, may_be_continued=True), PARAMS)
+    first = _next_finished(engine)
+    conversation = (*range(100, 200), *first.token_ids, 5, 6)
+    engine.add_request(1, CompletionRequest(conversation, seed=1), PARAMS)
+    known = len(conversation) - 3  # the last sampled token was never read
+    assert first.num_cached_tokens == 0
+    assert known - 32 < _next_finished(engine).num_cached_tokens <= known  # vLLM caches blocks of 32
+
+
+def _next_finished(engine: Engine) -> Completion:
+    ((_, completion),) = next(filter(None, (engine.step() for _ in range(PARAMS.max_completion_tokens))))
+    return completion
+
+
 @pytest.mark.parametrize("name", ["vllm", "transformers"])
 def test_a_completion_ends_with_its_stop_token_or_text_or_is_truncated(
     name: Name, tiny_model: Callable[..., Path]

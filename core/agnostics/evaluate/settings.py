@@ -75,7 +75,7 @@ class EvaluationSettings(Frozen):
     max_num_seqs: PositiveInt = 256
     """Completions sampled at the same time."""
     kv_cache_gib: PositiveInt = 1
-    """Memory for vLLM's keys and values, in GiB."""
+    """Memory for vLLM's keys and values, or for those that transformers keeps between turns, in GiB."""
     tensor_parallel_size: PositiveInt = 1
     """GPUs among which vLLM divides the model (processes, on a CPU)."""
     engine_processes: PositiveInt = 1

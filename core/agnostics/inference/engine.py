@@ -46,7 +46,7 @@ class EngineSettings:
     """Completions sampled at the same time."""
     dtype: Literal["float32", "bfloat16"] = "float32"
     kv_cache_gib: int = 1
-    """Memory for vLLM's keys and values, in GiB."""
+    """Memory for vLLM's keys and values, or for those that transformers keeps between turns, in GiB."""
     tensor_parallel_size: int = 1
     """Devices among which vLLM divides the model: GPUs, or processes on a CPU."""
     cuda_graphs: bool = True
@@ -67,6 +67,8 @@ class CompletionRequest:
 
     prompt_ids: tuple[int, ...]
     seed: int
+    may_be_continued: bool = False
+    """Whether a later prompt may begin with prompt and completion, so that their keys and values are worth keeping."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,8 @@ class Completion:
     logprobs: tuple[float, ...]
     finish_reason: FinishReason
     policy_versions: tuple[int, ...]
+    num_cached_tokens: int = 0
+    """Tokens of the prompt that were not computed, because the engine had their keys and values."""
 
     @property
     def segment(self) -> Segment:

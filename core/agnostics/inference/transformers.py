@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from agnostics.inference.engine import Completion, CompletionRequest, EngineSettings, SamplingParams
+from agnostics.inference.prefix_cache import (
+    Prefix,
+    PrefixCache,
+    copy_prefix,
+    is_divisible,
+    join_rows,
+    stack_prefixes,
+)
 from agnostics.types.rollout import FinishReason
 
 if TYPE_CHECKING:
@@ -17,7 +26,11 @@ _BLOCK = 512
 
 
 class TransformersEngine:
-    """A transformers model that samples `max_num_seqs` completions side by side, then the next."""
+    """A transformers model that samples `max_num_seqs` completions side by side, then the next.
+
+    Prompts that continue a finished sequence are computed from its end on, as far as `kv_cache_gib` of keys and values
+    go back.
+    """
 
     def __init__(self, settings: EngineSettings) -> None:
         import torch
@@ -30,6 +43,7 @@ class TransformersEngine:
         self._settings = settings
         self._waiting: deque[tuple[int, CompletionRequest, SamplingParams]] = deque()
         self._batch: _Batch | None = None
+        self._prefixes = PrefixCache(settings.kv_cache_gib << 30)
         self.version = 0
 
     @property
@@ -55,9 +69,11 @@ class TransformersEngine:
         """See `Engine.abort_all`."""
         self._waiting.clear()
         self._batch = None
+        self._prefixes.clear()
 
     def load_weights(self, weights: Iterable[tuple[str, torch.Tensor]], version: int) -> None:
         """See `Engine.load_weights`."""
+        self._prefixes.clear()
         parameters = dict(self._model.named_parameters())
         for name, weight in weights:
             if name in parameters:  # a tied head is its embedding and has no name of its own here
@@ -76,6 +92,7 @@ class TransformersEngine:
         return self
 
     def __exit__(self, *exception: object) -> None:
+        self._prefixes.clear()
         del self._model
 
     def _is_finished(self, token_ids: Sequence[int], stop: Sequence[str]) -> bool:
@@ -93,37 +110,45 @@ class TransformersEngine:
         while self._waiting and self._waiting[0][2] == params and len(chosen) < self._settings.max_num_seqs:
             request_id, request, _ = self._waiting.popleft()
             chosen.append((request_id, request))
-        return _Batch(self._model, self._device, chosen, params) if params else None
+        return _Batch(self._model, self._device, self._prefixes, chosen, params) if params else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Prefilled:
+    """The logits after P prompts, (P, vocabulary), their keys and values, and for how many tokens these were cached."""
+
+    logits: torch.Tensor
+    cache: Any
+    cached: Sequence[int]
 
 
 class _Batch:
     """Requests, padded on the left, that are sampled side by side: row b of every tensor belongs to one request."""
 
     def __init__(
-        self, model: Any, device: str, chosen: Sequence[tuple[int, CompletionRequest]], params: SamplingParams
+        self,
+        model: Any,
+        device: str,
+        prefixes: PrefixCache,
+        chosen: Sequence[tuple[int, CompletionRequest]],
+        params: SamplingParams,
     ) -> None:
         import torch
 
         requests = [request for _, request in chosen]
-        prompts = [request.prompt_ids for request in requests]
-        distinct = list(dict.fromkeys(prompts))
-        longest = max(map(len, prompts))
-        padded = [[0] * (longest - len(prompt)) + list(prompt) for prompt in prompts]
-        lengths = torch.tensor([[len(prompt)] for prompt in prompts])
-        self._model = model
+        self._model, self._device = model, device
+        self._prefixes = prefixes
         self._params = params
-        prompt_index = [distinct.index(prompt) for prompt in prompts]
-        self._first_rows = [prompt_index.index(place) for place in range(len(distinct))]
-        self._prompt_index = torch.tensor(prompt_index, device=device)
-        self._sequence = torch.tensor(padded, device=device)
+        self._requests = requests
+        self._sequence, self._attention = _padded([request.prompt_ids for request in requests], device)
         self._input = self._sequence
-        self._attention = (torch.arange(longest) >= longest - lengths).long().to(device)
         draws = [_uniforms(request.seed, params.max_completion_tokens) for request in requests]
         self._draws = torch.stack(draws).to(device)
         self._rows = list(range(len(requests)))
         self._request_ids = [request_id for request_id, _ in chosen]
         self._tokens: list[list[int]] = [[] for _ in requests]
         self._logprobs: list[list[float]] = [[] for _ in requests]
+        self._num_cached: list[int] = []
         self._versions: list[int] = []
         self._cache: Any = None
 
@@ -144,16 +169,33 @@ class _Batch:
         self._versions.append(version)
         truncated = len(self._versions) == self._draws.shape[1]
         stopped = [is_finished(self._tokens[row], self._params.stop) for row in self._rows]
-        finished = [
+        finished = [place for place, stop in enumerate(stopped) if stop or truncated]
+        self._hold_prefixes(finished)
+        completions = [
             (self._request_ids[row], self._completion(row, "stop" if stop else "length"))
             for row, stop in zip(self._rows, stopped, strict=True)
             if stop or truncated
         ]
         self._keep([place for place, stop in enumerate(stopped) if not (stop or truncated)])
-        return finished
+        return completions
 
     def _completion(self, row: int, reason: FinishReason) -> Completion:
-        return Completion(tuple(self._tokens[row]), tuple(self._logprobs[row]), reason, tuple(self._versions))
+        return Completion(
+            token_ids=tuple(self._tokens[row]),
+            logprobs=tuple(self._logprobs[row]),
+            finish_reason=reason,
+            policy_versions=tuple(self._versions),
+            num_cached_tokens=self._num_cached[row],
+        )
+
+    def _hold_prefixes(self, places: Sequence[int]) -> None:
+        """Hold keys and values of the rows that may be continued, of all their tokens but the last."""
+        for place in places:
+            row = self._rows[place]
+            request = self._requests[row]
+            if request.may_be_continued and is_divisible(self._cache):
+                token_ids = (*request.prompt_ids, *self._tokens[row][:-1])
+                self._prefixes.add(copy_prefix(self._cache, place, token_ids))
 
     def _sample(self) -> None:
         """Sample the next token of every unfinished row."""
@@ -172,15 +214,37 @@ class _Batch:
         self._attention = torch.cat([self._attention, self._attention.new_ones(len(self._rows), 1)], dim=-1)
 
     def _next_logits(self) -> torch.Tensor:
-        """The logits of the next token: (rows, vocabulary).
+        """The logits of the next token: (rows, vocabulary)."""
+        return self._forward(self._input, self._attention) if self._versions else self._prefill()
 
-        A prompt that several rows share is prefilled once.
+    def _prefill(self) -> torch.Tensor:
+        """The logits of each row's first token: (rows, vocabulary). A prompt that several rows share is computed once.
+
+        Prompts that continue a prefix are computed apart from the others, beside which they would be computed whole.
         """
-        if self._versions:
-            return self._forward(self._input, self._attention)
-        logits = self._forward(self._input[self._first_rows], self._attention[self._first_rows])
-        self._cache.batch_select_indices(self._prompt_index)
-        return logits[self._prompt_index]
+        import torch
+
+        prompts = [request.prompt_ids for request in self._requests]
+        found = {prompt: self._prefixes.take(prompt) for prompt in dict.fromkeys(prompts)}
+        continued = {prompt: prefix for prompt, prefix in found.items() if prefix}
+        new = {prompt: None for prompt, prefix in found.items() if not prefix}
+        parts = [self._prefill_together(part) for part in (continued, new) if part]
+        places = {prompt: place for place, prompt in enumerate([*continued, *new])}
+        index = torch.tensor([places[prompt] for prompt in prompts], device=self._device)
+        cached = dict(zip(places, (size for part in parts for size in part.cached), strict=True))
+        self._num_cached = [cached.pop(prompt, len(prompt)) for prompt in prompts]
+        self._cache = join_rows([part.cache for part in parts])
+        self._cache.batch_select_indices(index)
+        return torch.cat([part.logits for part in parts])[index]
+
+    def _prefill_together(self, prefixes: Mapping[tuple[int, ...], Prefix | None]) -> _Prefilled:
+        """Compute prompts side by side: of each as many of its last tokens as one of them has after its prefix."""
+        width = max(len(prompt) - (len(prefix.token_ids) if prefix else 0) for prompt, prefix in prefixes.items())
+        cached = [max(0, len(prompt) - width) for prompt in prefixes]
+        held = [prefix for prefix in prefixes.values() if prefix]
+        self._cache = stack_prefixes(self._model.config, held, cached) if any(cached) else None
+        sequence, attention = _padded(list(prefixes), self._device)
+        return _Prefilled(self._forward(sequence[:, -width:], attention), self._cache, cached)
 
     def _forward(self, tokens: torch.Tensor, attention: torch.Tensor) -> torch.Tensor:
         """The logits of the token after the last of each row; keys and values of `tokens` go into the cache."""
@@ -232,6 +296,16 @@ def _sample_tokens(logits: torch.Tensor, draws: torch.Tensor, temperature: float
     place = torch.searchsorted(inside, rest, right=True).clamp(max=_BLOCK - 1)
     tokens = (block * _BLOCK + place).clamp(max=logits.shape[-1] - 1)
     return tokens, scaled.gather(-1, tokens) - largest - total.log().float()
+
+
+def _padded(prompts: Sequence[Sequence[int]], device: str) -> tuple[torch.Tensor, torch.Tensor]:
+    """Prompts padded on the left, and 1 where a token is a prompt's: (prompts, longest) each."""
+    import torch
+
+    longest = max(map(len, prompts))
+    lengths = torch.tensor([[len(prompt)] for prompt in prompts])
+    padded = torch.tensor([[0] * (longest - len(prompt)) + list(prompt) for prompt in prompts], device=device)
+    return padded, (torch.arange(longest) >= longest - lengths).long().to(device)
 
 
 def _uniforms(seed: int, count: int) -> torch.Tensor:

@@ -65,7 +65,7 @@ class VllmEngine:
         """See `Engine.step`."""
         finished = [output for output in self._engine.step() if output.finished]
         self._running.difference_update(output.request_id for output in finished)
-        return [(int(output.request_id), _completion(output.outputs[0])) for output in finished]
+        return [(int(output.request_id), _completion(output)) for output in finished]
 
     def abort_all(self) -> None:
         """See `Engine.abort_all`."""
@@ -152,11 +152,13 @@ class VllmEngine:
         )
 
 
-def _completion(output: Any) -> Completion:
+def _completion(request_output: Any) -> Completion:
+    (output,) = request_output.outputs
     reason: FinishReason = "length" if output.finish_reason == "length" else "stop"
     spans = output.weight_versions or ()
     versions = tuple(int(span.version) for span in spans for _ in range(span.start, span.end))
-    return Completion(tuple(output.token_ids), tuple(output.logprobs.logprobs), reason, versions)
+    cached = request_output.num_cached_tokens
+    return Completion(tuple(output.token_ids), tuple(output.logprobs.logprobs), reason, versions, cached)
 
 
 def configure() -> None:

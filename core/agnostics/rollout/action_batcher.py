@@ -62,4 +62,10 @@ def _request(transcript: Transcript) -> ActionRequest:
     """The request for the next action of an episode. The seed of the first one is the episode's own."""
     number, asked = transcript.num_turns, transcript.request
     seed = seed_for(asked.seed, number) if number else asked.seed
-    return ActionRequest(asked.prompt, seed, tuple(transcript.token_ids), tuple(transcript.messages))
+    return ActionRequest(
+        asked.prompt,
+        seed,
+        tuple(transcript.token_ids),
+        tuple(transcript.messages),
+        may_be_continued=not transcript.is_last_turn,
+    )

@@ -237,7 +237,10 @@ class EngineSource:
 
     def submit(self, requests: Sequence[ActionRequest], params: SamplingParams) -> list[Future[Action | None]]:
         """See `CompletionSource.submit`."""
-        wanted = [CompletionRequest((*one.prompt.token_ids, *one.token_ids), one.seed) for one in requests]
+        wanted = [
+            CompletionRequest((*one.prompt.token_ids, *one.token_ids), one.seed, one.may_be_continued)
+            for one in requests
+        ]
         actions = [Future[Action | None]() for _ in wanted]
         for action in actions:
             action.set_running_or_notify_cancel()  # the engine goes on with what nobody waits for any more

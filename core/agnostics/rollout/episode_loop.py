@@ -163,7 +163,7 @@ class EpisodeLoop:
         self._steps += 1
 
     async def _sample(self, request: SampleRequest, params: SamplingParams) -> Rollout:
-        transcript = Transcript(request, self._limits)
+        transcript = Transcript(request, self._limits.model_copy(update={"max_turns": 1}))
         action = await self._actions.sample(transcript, params)
         assert action  # only a later one may find no room
         transcript.add_action(action)

@@ -32,6 +32,8 @@ class ActionRequest:
     seed: int
     token_ids: tuple[int, ...] = ()
     messages: tuple[dict[str, str], ...] = ()
+    may_be_continued: bool = False
+    """Whether the episode may go on after this action."""
 
 
 class CompletionSource(Protocol):

@@ -49,7 +49,7 @@ class RolloutConfig(Frozen):
     max_num_seqs: PositiveInt = 256
     """Completions sampled at the same time."""
     kv_cache_gib: PositiveInt = 1
-    """Memory for vLLM's keys and values, in GiB."""
+    """Memory for vLLM's keys and values, or for those that transformers keeps between turns, in GiB."""
     cuda_graphs: bool = True
     """On a GPU, replay vLLM's decoding steps as CUDA graphs: faster, with more memory and a slower start."""
     chunked_prefill: bool = True
