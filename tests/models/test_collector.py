@@ -44,3 +44,4 @@ def test_a_program_that_several_completions_of_a_group_hold_runs_once(
         for rollout in group:
             own = languages["lua"].program_for(prompt.task, rollout.text)
             assert (rollout.verified.task_id, rollout.verified.program) == (prompt.task.id, own)
+        assert [rollout.turns[0].computed_prompt_tokens for rollout in group] == [len(prompt.token_ids)] + [0] * 7

@@ -113,6 +113,12 @@ def test_turns_and_tool_calls_are_counted_and_what_is_solved_at_once() -> None:
     }
 
 
+def test_prompt_tokens_that_an_engine_computed_are_those_of_all_turns() -> None:
+    first, second = (Turn(text="x", num_tokens=1, finish_reason="stop", computed_prompt_tokens=n) for n in (50, 7))
+    rollouts = [replace(_rollout(0, Verdict.ACCEPTED), turns=turns) for turns in ((first, second), (second,))]
+    assert rollout_metrics(RolloutBatch([rollouts]))["computed_prompt_tokens"] == 64
+
+
 def test_single_answers_have_no_metrics_of_turns() -> None:
     turn = Turn(text="x", num_tokens=1, finish_reason="stop", sampling_ms=3.0)
     assert episode_metrics([replace(_rollout(0, Verdict.ACCEPTED), turns=(turn,))]) == {}

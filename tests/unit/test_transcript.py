@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from agnostics.environments.environment import EpisodeLimits, Observation, Transition
 from agnostics.rollout.prompts import RenderedPrompt
 from agnostics.rollout.sources import SampleRequest
@@ -62,6 +64,13 @@ def test_nothing_follows_the_last_action() -> None:
     rollout = transcript.rollout(None)
     assert rollout.token_ids == (4, END)
     assert [(turn.observation, turn.observation_tokens) for turn in rollout.turns] == [("told", 0)]
+
+
+def test_a_turn_says_what_the_engine_computed_for_its_action() -> None:
+    transcript = _transcript()
+    assert transcript.add_turn(replace(_action(4, END), computed_prompt_tokens=2), TOLD, (0.0, 0.0))
+    assert not transcript.add_turn(replace(_action(4, END), computed_prompt_tokens=3), Transition(), (0.0, 0.0))
+    assert [turn.computed_prompt_tokens for turn in transcript.rollout(None).turns] == [2, 3]
 
 
 def test_an_endpoint_gets_messages() -> None:

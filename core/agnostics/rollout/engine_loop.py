@@ -246,7 +246,7 @@ class EngineSource:
             action.set_running_or_notify_cancel()  # the engine goes on with what nobody waits for any more
 
         def sampled(index: int, completion: Completion) -> None:
-            actions[index].set_result(self._action(completion))
+            actions[index].set_result(self._action(wanted[index], completion))
 
         def ended(batch: Future[None]) -> None:
             error = batch.exception()
@@ -257,6 +257,11 @@ class EngineSource:
         self.engine.submit(wanted, params, sampled).add_done_callback(ended)
         return actions
 
-    def _action(self, completion: Completion) -> Action:
-        text = self.tokenizer.decode(completion.token_ids, skip_special_tokens=True)
-        return Action(text, completion.finish_reason, len(completion.token_ids), completion.segment)
+    def _action(self, request: CompletionRequest, completion: Completion) -> Action:
+        return Action(
+            self.tokenizer.decode(completion.token_ids, skip_special_tokens=True),
+            completion.finish_reason,
+            len(completion.token_ids),
+            completion.segment,
+            computed_prompt_tokens=len(request.prompt_ids) - completion.num_cached_tokens,
+        )

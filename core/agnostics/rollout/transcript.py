@@ -123,4 +123,5 @@ def _turn(action: Action, transition: Transition, observation_tokens: int, times
         tool_calls=transition.tool_calls,
         sampling_ms=times_ms[0],
         environment_ms=times_ms[1],
+        computed_prompt_tokens=action.computed_prompt_tokens,
     )

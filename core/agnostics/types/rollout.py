@@ -62,6 +62,7 @@ class Action:
     """What the policy sampled in one turn, up to its stop token.
 
     An action from an endpoint has no segment. `is_last` says that the limits allow no other one after it.
+    `computed_prompt_tokens` are the tokens before it that the engine computed for it, without those it had cached.
     """
 
     text: str
@@ -69,6 +70,7 @@ class Action:
     num_tokens: int = 0
     segment: Segment | None = None
     is_last: bool = False
+    computed_prompt_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +103,8 @@ class Turn:
     tool_calls: tuple[ToolCallRecord, ...] = ()
     sampling_ms: float = 0.0
     environment_ms: float = 0.0
+    computed_prompt_tokens: int = 0
+    """Tokens before the action that the engine computed for it; 0 where no engine did."""
 
     @property
     def has_feedback(self) -> bool:
