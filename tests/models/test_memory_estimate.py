@@ -149,6 +149,20 @@ def test_engines_with_devices_of_their_own_take_nothing_of_the_trainers(tmp_path
     assert divided.engine_weights == own.engine_weights // 2
 
 
+def test_transformers_keeps_prefixes_of_every_episode_up_to_the_bound_where_there_are_several_turns(
+    tmp_path: Path,
+) -> None:
+    shape = shape_of(config_folder("Qwen/Qwen3-4B", tmp_path))
+
+    def cached(max_turns: int, group_size: int) -> int:
+        rollout = RolloutConfig(engine="transformers", prompts_per_step=1, group_size=group_size, max_num_seqs=4)
+        config = RunConfig(rollout=rollout)
+        return estimate_memory(shape, config, 512, reference=False, stage=1, devices=1, max_turns=max_turns).kv_cache
+
+    assert cached(3, 4) == 2 * cached(1, 4)
+    assert cached(3, 400) == cached(1, 400) + 2**30
+
+
 def test_an_engine_that_sleeps_takes_nothing_of_an_update(tmp_path: Path) -> None:
     shape = shape_of(config_folder("Qwen/Qwen3-4B", tmp_path))
 

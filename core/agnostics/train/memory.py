@@ -66,11 +66,19 @@ class MemoryEstimate:
 
 
 def estimate_memory(
-    shape: ModelShape, config: RunConfig, longest: int, *, reference: bool, stage: int, devices: int
+    shape: ModelShape,
+    config: RunConfig,
+    longest: int,
+    *,
+    reference: bool,
+    stage: int,
+    devices: int,
+    max_turns: int = 1,
 ) -> MemoryEstimate:
     """The memory of a run on each of `devices`, at ZeRO stage `stage`.
 
-    `longest` is the most tokens of a prompt and its completion; `reference` is whether the starting model is kept.
+    `longest` is the most tokens of an episode of up to `max_turns` actions with its prompt; `reference` is whether the
+    starting model is kept.
     ZeRO divides among the devices: the optimizer's state, from stage 2 gradients, in stage 3 weights (Rajbhandari et
     al. 2020, arXiv:1910.02054, section 5). Each device has an engine of its own, unless engines have other devices.
     """
@@ -95,7 +103,7 @@ def estimate_memory(
         sync=_sync(config, stage, model, adapters * width, merged),
         reference=model if reference else 0,
         engine_weights=model // rollout.tensor_parallel_size + _served(config, adapters * width),
-        kv_cache=_kv_cache(shape, config, longest),
+        kv_cache=_kv_cache(shape, config, longest, max_turns),
         engine_present=_engine_present(rollout),
     )
 
@@ -160,10 +168,15 @@ def _width(config: RunConfig) -> int:
     return 2 if config.train.dtype == "bfloat16" else _FLOAT
 
 
-def _kv_cache(shape: ModelShape, config: RunConfig, longest: int) -> int:
-    """vLLM's cache is as large as configured; that of transformers grows to the size of a batch."""
+def _kv_cache(shape: ModelShape, config: RunConfig, longest: int, max_turns: int) -> int:
+    """vLLM's cache is as large as configured; that of transformers grows to the size of a batch.
+
+    Beside it, transformers keeps what later turns may continue.
+    """
     rollout = config.rollout
     if rollout.engine == "vllm":
         return rollout.kv_cache_gib << 30
-    running = min(rollout.max_num_seqs, rollout.prompts_per_step * rollout.group_size)
-    return running * longest * kv_bytes_per_token(shape, config)
+    sequence = longest * kv_bytes_per_token(shape, config)
+    episodes = rollout.prompts_per_step * rollout.group_size
+    kept = min(rollout.kv_cache_gib << 30, episodes * sequence) if max_turns > 1 else 0
+    return min(rollout.max_num_seqs, episodes) * sequence + kept

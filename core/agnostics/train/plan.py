@@ -95,7 +95,7 @@ def plan(config: RunConfig, plugins: PluginManager, devices: int) -> RunPlan:
     concurrent = _concurrent_sequences(config, shape, longest) if shape else None
     if concurrent == 0:
         missing.append(_too_little_cache(config, longest))
-    estimate = partial(_memory, config, algorithm, shape, longest)
+    estimate = partial(_memory, config, algorithm, shape, longest, limits.max_turns)
     return RunPlan(
         folder=folder,
         remote=remote,
@@ -110,12 +110,20 @@ def plan(config: RunConfig, plugins: PluginManager, devices: int) -> RunPlan:
 
 
 def _memory(
-    config: RunConfig, algorithm: Algorithm, shape: ModelShape | None, longest: int, stage: int, devices: int
+    config: RunConfig,
+    algorithm: Algorithm,
+    shape: ModelShape | None,
+    longest: int,
+    max_turns: int,
+    stage: int,
+    devices: int,
 ) -> MemoryEstimate | None:
     if shape is None:
         return None
     reference = algorithm.kl_coef > 0 and not config.train.lora_rank
-    return estimate_memory(shape, config, longest, reference=reference, stage=stage, devices=devices)
+    return estimate_memory(
+        shape, config, longest, reference=reference, stage=stage, devices=devices, max_turns=max_turns
+    )
 
 
 def _shape(found: Path | None, remote: RemoteModel | None) -> ModelShape | None:
