@@ -17,6 +17,7 @@ from agnostics.sandbox.backend import SlotFactory
 from agnostics.sandbox.backends import bubblewrap_slots
 from agnostics.sandbox.backends.bubblewrap import BubblewrapBackend
 from agnostics.sandbox.harness_binary import harness_path
+from agnostics.sandbox.slot_options import SlotOptions
 from agnostics.types.language import Language
 
 NOBODY = 65534
@@ -54,7 +55,10 @@ class _SlotFactory(SlotFactory):
         self._factory = self._user.submit(_factory_with, copy).result()
 
     def start(self, language: Language) -> bubblewrap_slots.BubblewrapSlot:
-        return self._user.submit(self._factory.start, language).result()
+        return self.start_with(language, SlotOptions())
+
+    def start_with(self, language: Language, options: SlotOptions) -> bubblewrap_slots.BubblewrapSlot:
+        return self._user.submit(self._factory.start_with, language, options).result()
 
     def close(self) -> None:
         self._user.shutdown()

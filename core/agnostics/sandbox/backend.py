@@ -6,6 +6,7 @@ import socket
 from abc import ABC, abstractmethod
 from typing import Protocol
 
+from agnostics.sandbox.slot_options import SlotOptions
 from agnostics.types.errors import UsageError
 from agnostics.types.language import Language
 
@@ -38,6 +39,14 @@ class SlotFactory(ABC):
         It may take a while (an image is built, a container created), and several threads may call it at once. Raises
         MissingRequirement if such a slot can never start here, AgnosticsError if a retry may help.
         """
+
+    def start_with(self, language: Language, options: SlotOptions) -> Slot:
+        """Start a slot for a session that asks for more than programs have, if the backend has it. Raises as `start`,
+        and UsageError for what it does not have.
+        """
+        if options == SlotOptions():
+            return self.start(language)
+        raise UsageError("this sandbox has no mounts and no root of its own for sessions; use docker or bubblewrap")
 
     def close(self) -> None:  # noqa: B027 (most backends hold nothing)
         """Release what the backend holds besides its slots, if anything. Safe to call twice."""

@@ -29,10 +29,13 @@ def harness_path() -> Path:
     return path
 
 
-@lru_cache(maxsize=1)
-def container_filter() -> str:
-    """The system call filter of containers in which the harness runs, as JSON for engines (harness/seccomp.c)."""
-    printed = [str(harness_path()), "--filter"]
+@lru_cache
+def container_filter(loopback: bool = False) -> str:
+    """The system call filter of containers in which the harness runs, as JSON for engines (harness/seccomp.c).
+
+    With `loopback` it leaves sockets of IPv4 to the harness's own filter.
+    """
+    printed = [str(harness_path()), "--filter", *(["--loopback"] if loopback else [])]
     return subprocess.run(printed, capture_output=True, text=True, timeout=_TRIAL_TIMEOUT_S, check=True).stdout
 
 

@@ -65,9 +65,7 @@ class HostFolders:
 
 def bubblewrap_binds(folders: Sequence[Path]) -> list[str]:
     """The arguments that show `folders` to programs, read-only, and the parts of /etc that toolchains need."""
-    arguments: list[str] = []
-    for parent in sorted({Path("/etc"), *(path.parent for path in folders)} - {Path("/")}):
-        arguments += ["--perms", "0755", "--dir", str(parent)]  # bwrap's own mode keeps the slot's user out
+    arguments = _folders_above([Path("/etc/any"), *folders])
     for path in folders:
         if path.is_symlink():
             arguments += ["--symlink", str(path.readlink()), str(path)]
@@ -76,6 +74,31 @@ def bubblewrap_binds(folders: Sequence[Path]) -> list[str]:
     for name in ETC_ENTRIES:
         arguments += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
     return arguments
+
+
+def bubblewrap_root(root: Path, source: str) -> list[str]:
+    """The arguments that show what is in the folder `root` as the root of a slot, read-only, and nothing else; bwrap
+    finds the folder at `source`.
+    """
+    arguments: list[str] = []
+    for path in sorted(root.iterdir()):
+        kind, shown = ("--symlink", path.readlink()) if path.is_symlink() else ("--ro-bind", f"{source}/{path.name}")
+        arguments += [kind, str(shown), f"/{path.name}"]
+    return arguments
+
+
+def bubblewrap_mounts(mounts: Sequence[tuple[str, str]]) -> list[str]:
+    """The arguments that show folders, (source, target) each, read-only at other paths."""
+    arguments = _folders_above([Path(target) for _, target in mounts])
+    for source, target in mounts:
+        arguments += ["--ro-bind", source, target]
+    return arguments
+
+
+def _folders_above(paths: Sequence[Path]) -> list[str]:
+    """The arguments that make the folders above `paths`, which bwrap's own mode would close to the slot's user."""
+    parents = {parent for path in paths for parent in path.parents} - {Path("/")}
+    return [word for parent in sorted(parents) for word in ("--perms", "0755", "--dir", str(parent))]
 
 
 def _optional_folders(language: Language) -> list[Path]:

@@ -11,7 +11,9 @@ from typing import Self
 from agnostics.sandbox.backend import Slot
 from agnostics.sandbox.modes import AUTO, RAY_PREFIX, Backends, choose_backend
 from agnostics.sandbox.session import TRANSFER_BYTES, Session
+from agnostics.sandbox.slot_options import SlotOptions
 from agnostics.sandbox.start_retries import PAUSES_S
+from agnostics.sandbox.tool_session import ToolSession
 from agnostics.sandbox.worker import HARNESS_MB
 from agnostics.types.errors import AgnosticsError, MissingRequirement, UsageError
 from agnostics.types.language import Language
@@ -33,8 +35,8 @@ class SessionPool:
 
     A slot is cleared after a session and kept for another one; one that cannot be is replaced. `warm` slots more than
     are in use are kept ready, so that a session starts at once. `sandbox` is `auto` or the name of a backend on this
-    machine; `backends` are the built-in ones by default. Raises UsageError for an unknown sandbox and
-    MissingRequirement for one that does not work here.
+    machine; `backends` are the built-in ones by default; `options` are what its slots have beyond those of programs.
+    Raises UsageError for an unknown sandbox and MissingRequirement for one that does not work here.
     """
 
     def __init__(
@@ -44,12 +46,14 @@ class SessionPool:
         limits: Limits | None = None,
         warm: int = 1,
         backends: Backends | None = None,
+        options: SlotOptions | None = None,
     ) -> None:
         if sandbox.startswith(RAY_PREFIX):
             raise UsageError("sessions run on this machine, not on the nodes of a cluster; use --sandbox auto")
         self._language = language
         self._limits = limits or Limits()
         self._warm = warm
+        self._options = options or SlotOptions()
         self._slot_factory = choose_backend(sandbox, backends).open()
         self._starter = ThreadPoolExecutor(_STARTS_AT_ONCE, thread_name_prefix="agnostics-session-start")
         self._lock = threading.Lock()
@@ -69,7 +73,8 @@ class SessionPool:
     def open(self) -> Session:
         """Open a session with an empty workspace; it waits for a slot if none is ready.
 
-        Raises MissingRequirement if the language's toolchain is not here, AgnosticsError if no slot starts.
+        Raises MissingRequirement if the language's toolchain is not here, UsageError if the sandbox does not have what
+        the options ask for, AgnosticsError if no slot starts.
         """
         with self._lock:
             if self._closed:
@@ -77,7 +82,7 @@ class SessionPool:
             starting = self._ready.popleft() if self._ready else self._starter.submit(self._start)
             self._keep_warm()
         slot = starting.result(timeout=_START_TIMEOUT_S)
-        session = Session(slot, self._limits, lambda cleared: self._take_back(session, slot, cleared))
+        session = self._session_in(slot)
         with self._lock:
             self._sessions.add(session)
             closed = self._closed
@@ -107,6 +112,14 @@ class SessionPool:
                 starting.result().close()
         self._slot_factory.close()
 
+    def _session_in(self, slot: Slot) -> Session:
+        def release(cleared: bool) -> None:
+            self._take_back(session, slot, cleared)
+
+        tool = self._options.file_tool
+        session = ToolSession(slot, self._limits, release, tool) if tool else Session(slot, self._limits, release)
+        return session
+
     def _keep_warm(self) -> None:
         while len(self._ready) < self._warm:
             self._ready.append(self._starter.submit(self._start))
@@ -116,7 +129,7 @@ class SessionPool:
         for pause_s in PAUSES_S:
             try:
                 return self._start_once()
-            except MissingRequirement:
+            except (MissingRequirement, UsageError):
                 raise
             except (AgnosticsError, OSError) as error:
                 log.warning("a slot for sessions did not start: %s", error)
@@ -125,7 +138,7 @@ class SessionPool:
         return self._start_once()
 
     def _start_once(self) -> Slot:
-        slot = self._slot_factory.start(self._language)
+        slot = self._slot_factory.start_with(self._language, self._options)
         try:
             slot.set_limits(self._limits.memory_mb + _OVERHEAD_MB, self._limits.processes)
         except BaseException:
@@ -134,10 +147,13 @@ class SessionPool:
         return slot
 
     def _take_back(self, session: Session, slot: Slot, cleared: bool) -> None:
-        """Keep the slot of a closed session for another one, the next, if it is cleared."""
+        """Keep the slot of a closed session for another one, the next, if it is cleared.
+
+        TCP leaves states of closed connections behind, which a network namespace keeps for a minute.
+        """
         with self._lock:
             self._sessions.discard(session)
-            if cleared and not self._closed:
+            if cleared and not self._closed and not self._options.loopback:
                 ready = Future[Slot]()
                 ready.set_result(slot)
                 self._ready.appendleft(ready)

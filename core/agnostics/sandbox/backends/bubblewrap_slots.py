@@ -19,9 +19,10 @@ from pathlib import Path
 from agnostics.sandbox.backend import SlotFactory
 from agnostics.sandbox.cgroups import SlotGroup, find_parent_groups, opened, remove_leftovers
 from agnostics.sandbox.harness_binary import harness_path, hold_library_path
-from agnostics.sandbox.host_folders import HostFolders, bubblewrap_binds
+from agnostics.sandbox.host_folders import HostFolders, bubblewrap_binds, bubblewrap_mounts, bubblewrap_root
 from agnostics.sandbox.masked_paths import bubblewrap_mask
 from agnostics.sandbox.protocol import handshake
+from agnostics.sandbox.slot_options import Mount, SlotOptions
 from agnostics.sandbox.slot_users import HOLDER, SlotUser
 from agnostics.sandbox.toolchain import TOOLCHAIN_PATH, require_toolchain
 from agnostics.sandbox.user_namespaces import can_make_user_namespaces, user_map
@@ -36,6 +37,8 @@ RESERVED_PROCESSES = 6
 """Processes beside the programs' own: the harness, bwrap, the fork server and what kills for it, with a margin."""
 CAPABILITIES = ("SETUID", "SETGID", "KILL", "CHOWN", "DAC_OVERRIDE", "FOWNER", "SETPCAP", "SYS_ADMIN")
 """The harness's; it drops the last two, which it needs to start, before the first program."""
+_BOUND = "/sys"
+"""Where the harness binds folders for bwrap (harness/overlay.c)."""
 
 
 class BubblewrapSlot:
@@ -77,7 +80,12 @@ class BubblewrapSlotFactory(SlotFactory):
 
     def start(self, language: Language) -> BubblewrapSlot:
         """Start a slot. Raises MissingRequirement if the toolchain is not installed or bwrap reports an error."""
-        require_toolchain(language)
+        return self.start_with(language, SlotOptions())
+
+    def start_with(self, language: Language, options: SlotOptions) -> BubblewrapSlot:
+        """Start a slot with mounts, a loopback network or another root. Raises as `start`."""
+        if not options.root:
+            require_toolchain(language)
         with ExitStack() as stack:
             user = stack.enter_context(SlotUser()) if os.geteuid() == 0 else None
             root = stack.enter_context(SlotUser()) if self._has_user_namespaces else None
@@ -86,22 +94,28 @@ class BubblewrapSlotFactory(SlotFactory):
             ours, theirs = socket.socketpair()
             stack.enter_context(ours)
             with theirs:
-                process = self._launch(language, group, user, root, theirs)
+                process = self._launch(language, options, group, user, root, theirs)
             return BubblewrapSlot(process, _await_harness(process, ours, group), group, stack.pop_all())
 
     def _launch(
         self,
         language: Language,
+        slot_options: SlotOptions,
         group: SlotGroup,
         user: SlotUser | None,
         root: SlotUser | None,
         connection: socket.socket,
     ) -> subprocess.Popen[bytes]:
-        folders = self._folders.of(language)
-        join = [str(self._harness), "--join", *map(str, group.procs_files), *self._folders.overlay(folders)]
+        folders = [] if slot_options.root else self._folders.of(language)
+        covered = self._folders.overlay([*folders, *_shared_folders(slot_options)])
+        join = [str(self._harness), "--join", *map(str, group.procs_files), *covered]
+        for mount in slot_options.mounts:
+            mount.give_to(user.uid if user else None)
+        if os.geteuid() == 0 and (sources := _sources(slot_options)):
+            join += ["--bind", *map(str, sources)]
         if user and root:
             join += ["--users", user_map(root.uid, user.uid, HOLDER)]
-        options = _harness_options(user, connection.fileno())
+        options = [*_harness_options(user, connection.fileno()), *(["--loopback"] if slot_options.loopback else [])]
         paths = {"/harness": self._harness}
         if language.fork_server:
             paths["/hold.so"] = hold_library_path()
@@ -109,7 +123,7 @@ class BubblewrapSlotFactory(SlotFactory):
         with ExitStack() as opened_files:
             files = {name: opened_files.enter_context(path.open("rb")).fileno() for name, path in paths.items()}
             return subprocess.Popen(
-                [*join, "--", *_bwrap_args(folders, files), "/harness", *options],
+                [*join, "--", *_bwrap_args(_shown(folders, slot_options), files), "/harness", *options],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
@@ -119,7 +133,26 @@ class BubblewrapSlotFactory(SlotFactory):
             )
 
 
-def _bwrap_args(folders: Sequence[Path], files: Mapping[str, int]) -> list[str]:
+def _shared_folders(options: SlotOptions) -> list[Path]:
+    """The folders of this machine that other slots may show too, whose files get inodes of the slot's own."""
+    root = [path for path in sorted(options.root.iterdir()) if path.is_dir()] if options.root else []
+    return [*root, *(mount.source for mount in options.mounts if not mount.private)]
+
+
+def _sources(options: SlotOptions) -> list[Path]:
+    """The folders of this machine that a slot shows at other paths, the root first."""
+    return [*([options.root] if options.root else []), *(mount.source for mount in options.mounts)]
+
+
+def _shown(folders: Sequence[Path], options: SlotOptions) -> list[str]:
+    """The arguments of bwrap that show the slot's root and its mounts."""
+    sources = [f"{_BOUND}/{place}" if os.geteuid() == 0 else str(path) for place, path in enumerate(_sources(options))]
+    root = bubblewrap_root(options.root, sources.pop(0)) if options.root else bubblewrap_binds(folders)
+    targets = [mount.target for mount in options.mounts]
+    return root + bubblewrap_mounts(list(zip(sources, targets, strict=True)))
+
+
+def _bwrap_args(shown: Sequence[str], files: Mapping[str, int]) -> list[str]:
     arguments = [
         "bwrap",
         "--unshare-ipc",
@@ -129,7 +162,7 @@ def _bwrap_args(folders: Sequence[Path], files: Mapping[str, int]) -> list[str]:
         "--unshare-cgroup-try",
     ]
     arguments += ["--as-pid-1", "--hostname", "sandbox", "--clearenv", "--setenv", "PATH", TOOLCHAIN_PATH]
-    arguments += bubblewrap_binds(folders)
+    arguments += shown
     for path, descriptor in files.items():  # copies: the table of mounts would show the paths of the originals
         arguments += ["--perms", "0555", "--ro-bind-data", str(descriptor), path]
     arguments += ["--proc", "/proc", "--dev", "/dev"]

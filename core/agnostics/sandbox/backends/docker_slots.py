@@ -19,6 +19,7 @@ from docker import DockerClient
 from docker.errors import APIError, DockerException, NotFound
 from docker.models.containers import Container
 from docker.types import LogConfig
+from docker.types import Mount as DockerMount
 from requests.exceptions import RequestException
 
 from agnostics.sandbox.backend import SlotFactory
@@ -26,9 +27,11 @@ from agnostics.sandbox.cgroups import await_freed_memory, counters_of, opened
 from agnostics.sandbox.docker_client import REQUEST_TIMEOUT_S, connect
 from agnostics.sandbox.harness_binary import container_filter, harness_path, hold_library_path
 from agnostics.sandbox.images.language_image import ensure_image
+from agnostics.sandbox.images.root_image import ensure_root_image
 from agnostics.sandbox.masked_paths import docker_masked_paths
 from agnostics.sandbox.owner import is_dead, make_owned_folder, owner_labels, remove_leftover_folders
 from agnostics.sandbox.protocol import handshake
+from agnostics.sandbox.slot_options import SlotOptions
 from agnostics.sandbox.slot_users import HOLDER, SlotUser
 from agnostics.sandbox.user_namespaces import is_root_of_machine, user_map
 from agnostics.types.errors import AgnosticsError
@@ -108,12 +111,17 @@ class DockerSlotFactory(SlotFactory):
 
         Raises MissingRequirement if the image cannot be built, AgnosticsError if the container does not start.
         """
-        image = ensure_image(self._client, language, log.info)
+        return self.start_with(language, SlotOptions())
+
+    def start_with(self, language: Language, options: SlotOptions) -> DockerSlot:
+        """Start a container with mounts, a loopback network or another root. Raises as `start`."""
+        root_image = ensure_root_image(self._client, options.root) if options.root else None
+        image = root_image or ensure_image(self._client, language, log.info)
         folder = make_owned_folder(Path(tempfile.gettempdir()))
         try:
             with ExitStack() as users:
                 user, root = users.enter_context(SlotUser()), users.enter_context(SlotUser())
-                container = self._create(language, image, folder, user, root)
+                container = self._create(language, options, image, folder, user, root)
                 connection = _start(container, folder / "shared" / "socket")
                 (folder / "shared").chmod(0o700)  # the container keeps it, also when it is removed here
                 self._warn_of_root(container.attrs["State"]["Pid"])
@@ -127,13 +135,17 @@ class DockerSlotFactory(SlotFactory):
         """Close the connections to the engine. Safe to call twice."""
         self._client.close()
 
-    def _create(self, language: Language, image: str, folder: Path, user: SlotUser, root: SlotUser) -> Container:
+    def _create(
+        self, language: Language, slot_options: SlotOptions, image: str, folder: Path, user: SlotUser, root: SlotUser
+    ) -> Container:
         """A container whose programs are `user`, and whose harness is `root` of this machine where engines allow it."""
         api = self._client.api
         binds: dict[str, Mapping[str, str]] = {str(_shared_folder(folder)): {"bind": _SHARED, "mode": "rw"}}
         if language.fork_server:
             shutil.copy(hold_library_path(), folder / "hold.so")
             binds[str(folder / "hold.so")] = {"bind": "/hold.so", "mode": "ro"}
+        for mount in slot_options.mounts:
+            mount.give_to(user.uid)
         disk = f"{RAM_DISK},uid={root.uid},gid={root.uid}"
         host = api.create_host_config(
             auto_remove=True,
@@ -143,14 +155,18 @@ class DockerSlotFactory(SlotFactory):
             read_only=True,
             cap_drop=["ALL"],
             cap_add=CAPABILITIES,
-            security_opt=["no-new-privileges", f"seccomp={container_filter()}"],
+            security_opt=["no-new-privileges", f"seccomp={container_filter(slot_options.loopback)}"],
             pids_limit=Limits().processes + RESERVED_PROCESSES,
             log_config=LogConfig(type="none"),
             tmpfs={"/w": disk, "/tmp": disk, "/dev/mqueue": "ro,size=4k"},
             binds=binds,
+            mounts=[
+                DockerMount(mount.target, str(mount.source), "bind", read_only=True) for mount in slot_options.mounts
+            ],
         )
         hold_library = ["--hold-library", "/hold.so"] if language.fork_server else []
-        options = ["--uid", str(user.uid), *self._cgroup_options(), *hold_library]
+        loopback = ["--loopback"] if slot_options.loopback else []
+        options = ["--uid", str(user.uid), *self._cgroup_options(), *hold_library, *loopback]
         users = ["--join", "--users-if-allowed", user_map(root.uid, user.uid, HOLDER), "--"]
         harness = f"{_SHARED}/harness"
         created = api.create_container(

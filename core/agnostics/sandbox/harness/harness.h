@@ -120,6 +120,7 @@ struct settings {
     const char *hold_library; /* the library of the fork server; NULL if the slot has none */
     uint64_t frame_kb; /* the current job's: memory of the harness, which counts in the peak of its children */
     bool namespaced; /* it is the first process of its pid namespace */
+    bool loopback; /* programs may use TCP, which reaches only the slot */
 };
 
 extern struct settings settings;
@@ -128,12 +129,13 @@ void die(const char *what);
 /* overlay.c, user_namespace.c: before the slot starts. */
 bool enter_mount_namespace(void);
 char **overlay_folders(char **folders);
+char **bind_folders(char **folders);
 void enter_user_namespace(const char *map);
 bool can_enter_user_namespace(const char *map);
 
 /* seccomp.c, privileges.c: restrictions that programs inherit and cannot undo. */
 void install_filter(void);
-int print_filter(void);
+int print_filter(bool loopback);
 bool refuse_harness_calls(void);
 void keep_needed_capabilities(void);
 void mount_ram_disks(const char *bytes, const char *inodes);

@@ -1,11 +1,11 @@
 /* Start-up: set up the harness in the slot that the backend made, drop unneeded privileges, and serve jobs.
  *
  * harness [--fd N | --listen PATH] [--uid N] [--work DIR] [--tmp DIR] [--mount BYTES INODES] [--cgroup DIR]
- *         [--cpu-cgroup DIR] [--hold-library FILE]
- * harness --join FILE... [--overlay FOLDER...] [--users MAP | --users-if-allowed MAP] -- COMMAND...
- *         join cgroups (by their cgroup.procs), overlay folders (overlay.c), enter a user namespace
+ *         [--cpu-cgroup DIR] [--hold-library FILE] [--loopback]
+ * harness --join FILE... [--overlay FOLDER...] [--bind FOLDER...] [--users MAP | --users-if-allowed MAP] -- COMMAND...
+ *         join cgroups (by their cgroup.procs), overlay folders or bind them (overlay.c), enter a user namespace
  *         (user_namespace.c), then execute the command
- * harness --filter
+ * harness --filter [--loopback]
  *         print the system call filter as a container engine takes it (seccomp.c)
  */
 #include "harness.h"
@@ -36,6 +36,7 @@ static int join_and_exec(char **arguments) {
         close(fd);
     }
     if (*arguments && !strcmp(*arguments, "--overlay")) arguments = overlay_folders(arguments + 1);
+    if (*arguments && !strcmp(*arguments, "--bind")) arguments = bind_folders(arguments + 1);
     if (*arguments && arguments[1] && !strncmp(*arguments, "--users", 7)) {
         if (!strcmp(*arguments, "--users") || can_enter_user_namespace(arguments[1])) enter_user_namespace(arguments[1]);
         arguments += 2;
@@ -89,12 +90,19 @@ static const char *option(int count, char **arguments, const char *name, int pla
     return NULL;
 }
 
+static bool has_flag(int count, char **arguments, const char *name) {
+    for (int i = 1; i < count; i++)
+        if (!strcmp(arguments[i], name)) return true;
+    return false;
+}
+
 static void read_settings(int count, char **arguments) {
     const char *uid = option(count, arguments, "--uid", 1), *fd = option(count, arguments, "--fd", 1);
     const char *work = option(count, arguments, "--work", 1), *scratch = option(count, arguments, "--tmp", 1);
     settings.uid = uid ? (uid_t)strtoul(uid, NULL, 10) : 0;
     settings.namespaced = getpid() == 1;
     settings.hold_library = option(count, arguments, "--hold-library", 1);
+    settings.loopback = has_flag(count, arguments, "--loopback");
     if (work) settings.work = work;
     if (scratch) settings.scratch = scratch;
     if (fd) settings.connection = atoi(fd);
@@ -216,7 +224,7 @@ static bool serve_job(struct result *result) {
 int main(int count, char **arguments) {
     struct result result = {0};
     if (count > 1 && !strcmp(arguments[1], "--join")) return join_and_exec(arguments + 2);
-    if (count > 1 && !strcmp(arguments[1], "--filter")) return print_filter();
+    if (count > 1 && !strcmp(arguments[1], "--filter")) return print_filter(has_flag(count, arguments, "--loopback"));
     reset_process_state();
     read_settings(count, arguments);
     close_inherited_fds();

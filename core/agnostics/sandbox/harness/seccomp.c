@@ -8,6 +8,7 @@
 #include <linux/filter.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +27,7 @@
 
 enum {
     X32_BIT = 0x40000000,
+    SOCKET_TYPE = 0xf, /* the rest of the argument are flags */
     ANY_NAMESPACE =
         CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET
 };
@@ -151,6 +153,23 @@ static void refuse_unless_argument(int call, uint32_t value, int error) {
     add((struct sock_filter)REFUSE((uint32_t)error));
 }
 
+/* Beside sockets of the machine itself only TCP over IPv4, whose one interface is the slot's own. */
+static void allow_loopback_sockets(void) {
+    add((struct sock_filter)IF_EQUAL(SYS_socket, 12));
+    add((struct sock_filter)LOAD(args[0]));
+    add((struct sock_filter)IF_EQUAL(AF_UNIX, 1));
+    add((struct sock_filter)RETURN(SECCOMP_RET_ALLOW));
+    add((struct sock_filter)IF_EQUAL(AF_INET, 6));
+    add((struct sock_filter)LOAD(args[1]));
+    add((struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, SOCKET_TYPE));
+    add((struct sock_filter)IF_EQUAL(SOCK_STREAM, 3));
+    add((struct sock_filter)LOAD(args[2]));
+    add((struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 2, 0));
+    add((struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_TCP, 1, 0));
+    add((struct sock_filter)REFUSE(EAFNOSUPPORT));
+    add((struct sock_filter)RETURN(SECCOMP_RET_ALLOW));
+}
+
 static void refuse_priority_of_others(void) {
     add((struct sock_filter)IF_EQUAL(SYS_setpriority, 6));
     add((struct sock_filter)LOAD(args[0]));
@@ -190,7 +209,8 @@ static void compose(void) {
     for (size_t i = 0; i < COUNT(ignored); i++) refuse(ignored[i], 0);
     for (size_t i = 0; i < COUNT(attributes); i++) refuse(attributes[i], EOPNOTSUPP);
     refuse_new_namespaces();
-    refuse_unless_argument(SYS_socket, AF_UNIX, EAFNOSUPPORT);
+    if (settings.loopback) allow_loopback_sockets();
+    else refuse_unless_argument(SYS_socket, AF_UNIX, EAFNOSUPPORT);
     refuse_unless_argument(SYS_socketpair, AF_UNIX, EAFNOSUPPORT);
     for (size_t i = 0; i < COUNT(targeted); i++) refuse_if_targeting_harness(targeted[i].number);
     refuse_priority_of_others();
@@ -239,7 +259,7 @@ static void print_rule(const char *name, unsigned long value, const char *masked
 /* Print the allow-list of a container with the harness in it, in the format of OCI runtimes and container engines: what
  * programs may call, and what the harness calls itself before it installs its own filter, which refuses the processor's
  * other architectures: a container's filter would kill for them. Returns 0. */
-int print_filter(void) {
+int print_filter(bool loopback) {
     printf("{\"defaultAction\": \"SCMP_ACT_ERRNO\", \"architectures\": [" CONTAINER_ARCHS "], \"syscalls\": [\n");
     printf("{\"action\": \"SCMP_ACT_ALLOW\", \"names\": [\"seccomp\", \"setpriority\"");
     print_names(allowed, COUNT(allowed));
@@ -249,6 +269,7 @@ int print_filter(void) {
     print_rule("unshare", CLONE_NEWUSER, "", "EQ");
     print_rule("clone", ANY_NAMESPACE, "\"valueTwo\": 0, ", "MASKED_EQ");
     print_rule("socket", AF_UNIX, "", "EQ");
+    if (loopback) print_rule("socket", AF_INET, "", "EQ");
     print_rule("socketpair", AF_UNIX, "", "EQ");
     printf(",\n{\"names\": [\"clone3\"], \"action\": \"SCMP_ACT_ERRNO\", \"errnoRet\": %d}]}\n", ENOSYS);
     return 0;
