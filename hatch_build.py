@@ -1,4 +1,5 @@
-"""Builds the sandbox's harness into the wheel, with the library that holds interpreters, for the wheel's processor."""
+"""Builds the programs in C into the wheel, for its processor: the sandbox's harness, the library that holds interpreters,
+and the client of agent sessions."""
 
 from __future__ import annotations
 
@@ -17,19 +18,21 @@ ROOT = Path(__file__).parent
 SANDBOX = ROOT / "core" / "agnostics" / "sandbox"
 HARNESS = SANDBOX / "harness"
 PRELOAD = SANDBOX / "preload"
+REFEREE = ROOT / "core" / "agnostics" / "referee"
 PROCESSORS = ("x86_64", "aarch64")
 LINUXES = ("manylinux_2_17", "manylinux2014", "musllinux_1_1")
 FLAGS = ("-Os", "-s", "-std=gnu11", "-Wall", "-Wextra", "-Werror")
 STATIC = ("linux-musl", "-static")
 SHARED = ("linux-gnu.2.17", "-shared", "-fPIC", "-fvisibility=hidden", "-ldl")
-"""The targets and flags of the harness, which needs no C library, and of the library, which runs with any later one."""
+"""The targets and flags of the harness and the client, which need no C library, and of the library, which runs with any
+later one."""
 
 
 class HarnessBuildHook(BuildHookInterface[Any]):
-    """Compiles the harness into `sandbox/bin/harness-PROCESSOR` and the library into `sandbox/bin/hold-PROCESSOR.so`,
-    unless they are as new as their sources.
+    """Compiles the harness into `sandbox/bin/harness-PROCESSOR`, the library into `sandbox/bin/hold-PROCESSOR.so` and the
+    client into `referee/bin/session-PROCESSOR`, unless they are as new as their sources.
 
-    A wheel has the harness of its platform; an editable installation has that of each processor.
+    A wheel has those of its platform; an editable installation has those of each processor.
     """
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
@@ -64,9 +67,10 @@ def wheel_tag() -> str:
 
 
 def build_harness(processors: tuple[str, ...] = PROCESSORS) -> list[Path]:
-    """The harness and the library for each of these processors, compiled if their sources have changed."""
+    """The harness, the library and the client for each of these processors, compiled if their sources have changed."""
     harness = sorted(HARNESS.glob("*.[ch]"))
     library = [*sorted(PRELOAD.glob("*.[ch]")), HARNESS / "fork_server.h"]
+    client = sorted((REFEREE / "client").glob("*.[ch]"))
     folder = SANDBOX / "bin"
     return [
         built
@@ -74,6 +78,7 @@ def build_harness(processors: tuple[str, ...] = PROCESSORS) -> list[Path]:
         for built in (
             build(harness, folder / f"harness-{processor}", processor),
             build(library, folder / f"hold-{processor}.so", processor, SHARED),
+            build(client, REFEREE / "bin" / f"session-{processor}", processor),
         )
     ]
 

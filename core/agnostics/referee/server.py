@@ -1,0 +1,153 @@
+"""The referee's server: a Unix socket in the folder that the box of a session shows, in a thread of its own.
+
+Whoever has the folder may connect; a request counts if it has the session's key. Everything is bounded: connections at
+once, the size of a request and the time that it takes, and by a pause after each refusal their rate. So a flood takes
+nothing but the connections of its own session.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import socket
+import threading
+from collections import Counter
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Self
+
+from agnostics.referee.operations import as_json, perform
+from agnostics.referee.referee import EXIT_STATUS, Referee, Reply
+from agnostics.referee.wire import MAX_REQUEST, SIZE, WireError, decode_request, encode_reply
+
+CONNECTIONS = 16
+"""The connections that are served at once; as many wait in the kernel, and others are not made."""
+REQUEST_S = 30.0
+"""The time in which a request must come, and its reply be read."""
+REFUSAL_PAUSE_S = 0.05
+"""The time for which a refused request keeps its connection, and a refused operation the others of its session."""
+_START_S = 30.0
+_RECORDED_AT_FIRST = 10
+"""Refusals for one reason that are an event each; of the later ones those are whose number is a power of two."""
+
+
+class RefereeServer:
+    """Serves `referee` at the socket `path` to those who have `key`. A context manager."""
+
+    def __init__(self, referee: Referee, path: Path, key: str) -> None:
+        self._referee = referee
+        self._path = path
+        self._key = key.encode()
+        self._refusals = Counter[str]()
+        self._started = Future[None]()
+        self._connections = asyncio.Semaphore(CONNECTIONS)
+        self._turn = asyncio.Lock()
+        self._worker = ThreadPoolExecutor(1, thread_name_prefix="agnostics-referee")
+        self._thread = threading.Thread(target=self._run, name="agnostics-referee-server", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        self._started.result(timeout=_START_S)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop to serve; an operation that is being carried out is finished. Safe to call twice."""
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._serving.cancel)
+            self._thread.join()
+        self._worker.shutdown(cancel_futures=True)
+
+    def _run(self) -> None:
+        try:
+            with suppress(asyncio.CancelledError):
+                asyncio.run(self._serve())
+        except OSError as error:
+            self._started.set_exception(error)
+
+    async def _serve(self) -> None:
+        self._loop, self._serving = asyncio.get_running_loop(), asyncio.current_task()
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(str(self._path))
+            self._path.chmod(0o666)  # the folder keeps other users out
+            listener.listen(CONNECTIONS)
+            listener.setblocking(False)
+            async with asyncio.TaskGroup() as tasks:
+                self._started.set_result(None)
+                while True:
+                    await self._await_room()
+                    connection, _ = await self._loop.sock_accept(listener)
+                    tasks.create_task(self._answer(connection))
+
+    async def _await_room(self) -> None:
+        """Wait until a connection may be taken; the kernel keeps those that come meanwhile."""
+        if self._connections.locked():
+            await self._refuse("connect", "too_many_connections", "too many connections at once")
+        await self._connections.acquire()
+
+    async def _answer(self, connection: socket.socket) -> None:
+        """Serve one connection; one that fails costs nobody else anything."""
+        with connection, suppress(OSError, TimeoutError):
+            try:
+                connection.setblocking(False)
+                reply = await self._reply(connection)
+                async with asyncio.timeout(REQUEST_S):
+                    await self._loop.sock_sendall(connection, reply)
+            finally:
+                self._connections.release()
+
+    async def _reply(self, connection: socket.socket) -> bytes:
+        """The reply to the request of a connection."""
+        try:
+            async with asyncio.timeout(REQUEST_S):
+                key, operation, *arguments = decode_request(await self._receive(connection))
+        except (WireError, OSError, TimeoutError, ValueError) as error:
+            reply = await self._refuse("request", "malformed", str(error) or "the request did not come in time")
+            return encode_reply(EXIT_STATUS[reply.status], reply.text)
+        if not hmac.compare_digest(key, self._key):
+            reply = await self._refuse("request", "wrong_key", "this is not the key of the session")
+            return encode_reply(EXIT_STATUS[reply.status], reply.text)
+        json = arguments[-1:] == [b"json"] and arguments.pop() == b"json"
+        reply = await self._perform(_text(operation), [_text(argument) for argument in arguments])
+        return encode_reply(EXIT_STATUS[reply.status], as_json(reply) if json else reply.text)
+
+    async def _receive(self, connection: socket.socket) -> bytes:
+        """The body of a request. Raises WireError if it ends too soon or is too large."""
+        size: int = SIZE.unpack(await self._exactly(connection, SIZE.size))[0]
+        if size > MAX_REQUEST:
+            raise WireError(f"a request of {size} bytes is too large; the referee reads {MAX_REQUEST}")
+        return await self._exactly(connection, size)
+
+    async def _exactly(self, connection: socket.socket, size: int) -> bytes:
+        data = bytearray()
+        while len(data) < size:
+            more = await self._loop.sock_recv(connection, min(size - len(data), 1 << 16))
+            if not more:
+                raise WireError("the request is torn")
+            data += more
+        return bytes(data)
+
+    async def _perform(self, operation: str, arguments: list[str]) -> Reply:
+        """Carry out an operation; those of a session have one turn after the other."""
+        async with self._turn:
+            reply = await self._loop.run_in_executor(self._worker, perform, self._referee, operation, arguments)
+            if reply.status == "refused":
+                await asyncio.sleep(REFUSAL_PAUSE_S)
+            return reply
+
+    async def _refuse(self, operation: str, reason: str, text: str) -> Reply:
+        """Refuse what is no operation of the session. A flood of refusals is few events."""
+        self._refusals[reason] += 1
+        count = self._refusals[reason]
+        if count <= _RECORDED_AT_FIRST or count & (count - 1) == 0:
+            await self._loop.run_in_executor(self._worker, self._referee.refuse, operation, reason, text)
+        await asyncio.sleep(REFUSAL_PAUSE_S)
+        return Reply("refused", text)
+
+
+def _text(data: bytes) -> str:
+    """A text of the player's; surrogate escapes stand for bytes outside UTF-8."""
+    return data.decode("utf-8", "surrogateescape")
