@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import logging
 import socket
 import threading
 from collections import Counter
@@ -20,6 +21,8 @@ from typing import Self
 from agnostics.referee.operations import as_json, perform
 from agnostics.referee.referee import EXIT_STATUS, Referee, Reply
 from agnostics.referee.wire import MAX_REQUEST, SIZE, WireError, decode_request, encode_reply
+
+log = logging.getLogger("agnostics")
 
 CONNECTIONS = 16
 """The connections that are served at once; as many wait in the kernel, and others are not made."""
@@ -69,7 +72,11 @@ class RefereeServer:
             self._started.set_exception(error)
 
     async def _serve(self) -> None:
-        self._loop, self._serving = asyncio.get_running_loop(), asyncio.current_task()
+        self._loop = asyncio.get_running_loop()
+        self._serving = asyncio.ensure_future(self._accept())
+        await self._serving
+
+    async def _accept(self) -> None:
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(str(self._path))
             self._path.chmod(0o666)  # the folder keeps other users out
@@ -104,7 +111,7 @@ class RefereeServer:
         try:
             async with asyncio.timeout(REQUEST_S):
                 key, operation, *arguments = decode_request(await self._receive(connection))
-        except (WireError, OSError, TimeoutError, ValueError) as error:
+        except (WireError, OSError, TimeoutError) as error:
             reply = await self._refuse("request", "malformed", str(error) or "the request did not come in time")
             return encode_reply(EXIT_STATUS[reply.status], reply.text)
         if not hmac.compare_digest(key, self._key):
@@ -133,7 +140,11 @@ class RefereeServer:
     async def _perform(self, operation: str, arguments: list[str]) -> Reply:
         """Carry out an operation; those of a session have one turn after the other."""
         async with self._turn:
-            reply = await self._loop.run_in_executor(self._worker, perform, self._referee, operation, arguments)
+            try:
+                reply = await self._loop.run_in_executor(self._worker, perform, self._referee, operation, arguments)
+            except Exception:
+                log.exception("the referee could not carry out %s", operation[:80])
+                return Reply("error", "the referee cannot carry this out now; it is a fault of the machine, not yours")
             if reply.status == "refused":
                 await asyncio.sleep(REFUSAL_PAUSE_S)
             return reply

@@ -32,7 +32,7 @@ def encode_request(fields: Sequence[bytes]) -> bytes:
 
 
 def decode_request(body: bytes) -> list[bytes]:
-    """The fields of a request, without its size. Raises WireError if they do not fill it exactly."""
+    """The fields of a request, without its size: at least a key and an operation. Raises WireError if it is none."""
     fields, at = list[bytes](), 0
     while at < len(body):
         start = at + SIZE.size
@@ -40,7 +40,7 @@ def decode_request(body: bytes) -> list[bytes]:
             raise WireError("the request is torn")
         at = start + SIZE.unpack_from(body, at)[0]
         fields.append(body[start:at])
-    if at != len(body):
+    if at != len(body) or len(fields) < 2:
         raise WireError("the request is torn")
     return fields
 

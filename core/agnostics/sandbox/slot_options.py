@@ -56,6 +56,8 @@ class SlotOptions:
     """True if commands may use TCP over IPv4, which reaches nothing but the slot itself."""
     root: Path | None = None
     """A folder that holds all that is in the slot's root, in place of a toolchain; its name changes with its content."""
+    path: tuple[str, ...] = ()
+    """Folders in the slot that stand before those of `PATH`."""
     file_tool: str | None = None
     """The path in the slot of a program that carries files by its commands `unpack`, `pack` and `read`, in place of
     `sh`, `tar` and `dd`."""

@@ -22,7 +22,7 @@ from agnostics.sandbox.harness_binary import harness_path, hold_library_path
 from agnostics.sandbox.host_folders import HostFolders, bubblewrap_binds, bubblewrap_mounts, bubblewrap_root
 from agnostics.sandbox.masked_paths import bubblewrap_mask
 from agnostics.sandbox.protocol import handshake
-from agnostics.sandbox.slot_options import Mount, SlotOptions
+from agnostics.sandbox.slot_options import SlotOptions
 from agnostics.sandbox.slot_users import HOLDER, SlotUser
 from agnostics.sandbox.toolchain import TOOLCHAIN_PATH, require_toolchain
 from agnostics.sandbox.user_namespaces import can_make_user_namespaces, user_map
@@ -123,7 +123,13 @@ class BubblewrapSlotFactory(SlotFactory):
         with ExitStack() as opened_files:
             files = {name: opened_files.enter_context(path.open("rb")).fileno() for name, path in paths.items()}
             return subprocess.Popen(
-                [*join, "--", *_bwrap_args(_shown(folders, slot_options), files), "/harness", *options],
+                [
+                    *join,
+                    "--",
+                    *_bwrap_args(slot_options.path, _shown(folders, slot_options), files),
+                    "/harness",
+                    *options,
+                ],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
@@ -152,7 +158,7 @@ def _shown(folders: Sequence[Path], options: SlotOptions) -> list[str]:
     return root + bubblewrap_mounts(list(zip(sources, targets, strict=True)))
 
 
-def _bwrap_args(shown: Sequence[str], files: Mapping[str, int]) -> list[str]:
+def _bwrap_args(path: Sequence[str], shown: Sequence[str], files: Mapping[str, int]) -> list[str]:
     arguments = [
         "bwrap",
         "--unshare-ipc",
@@ -161,7 +167,8 @@ def _bwrap_args(shown: Sequence[str], files: Mapping[str, int]) -> list[str]:
         "--unshare-uts",
         "--unshare-cgroup-try",
     ]
-    arguments += ["--as-pid-1", "--hostname", "sandbox", "--clearenv", "--setenv", "PATH", TOOLCHAIN_PATH]
+    arguments += ["--as-pid-1", "--hostname", "sandbox", "--clearenv", "--setenv", "PATH"]
+    arguments += [":".join([*path, TOOLCHAIN_PATH])]
     arguments += shown
     for path, descriptor in files.items():  # copies: the table of mounts would show the paths of the originals
         arguments += ["--perms", "0555", "--ro-bind-data", str(descriptor), path]

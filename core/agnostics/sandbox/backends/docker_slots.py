@@ -33,6 +33,7 @@ from agnostics.sandbox.owner import is_dead, make_owned_folder, owner_labels, re
 from agnostics.sandbox.protocol import handshake
 from agnostics.sandbox.slot_options import SlotOptions
 from agnostics.sandbox.slot_users import HOLDER, SlotUser
+from agnostics.sandbox.toolchain import TOOLCHAIN_PATH
 from agnostics.sandbox.user_namespaces import is_root_of_machine, user_map
 from agnostics.types.errors import AgnosticsError
 from agnostics.types.language import Language
@@ -177,12 +178,18 @@ class DockerSlotFactory(SlotFactory):
             user="0:0",
             hostname="sandbox",
             working_dir="/w",
-            environment={"HOME": "/tmp", "TMPDIR": "/tmp", "LANG": "C.UTF-8"},
+            environment={"HOME": "/tmp", "TMPDIR": "/tmp", "LANG": "C.UTF-8", **self._path(image, slot_options)},
             healthcheck={"test": ["NONE"]},
             volumes=[bind["bind"] for bind in binds.values()],
             host_config={**host, "MaskedPaths": docker_masked_paths()},
         )
         return self._client.containers.get(created["Id"])
+
+    def _path(self, image: str, options: SlotOptions) -> dict[str, str]:
+        """The variable PATH with the folders of the options before those of the image."""
+        own = [item for item in self._client.images.get(image).attrs["Config"]["Env"] or () if item.startswith("PATH=")]
+        folders = own[0].removeprefix("PATH=") if own else TOOLCHAIN_PATH
+        return {"PATH": ":".join([*options.path, folders])} if options.path else {}
 
     def _cgroup_options(self) -> list[str]:
         """The harness's options with the paths of the container's own groups, as seen inside."""
