@@ -38,8 +38,8 @@ class Box:
     in. `folder` is the folder of this machine that the box shows as `FOLDER`: a socket that is made in it can be
     connected to. Commands may use TCP within the box, for `session forward`.
 
-    Raises UsageError if the protocol forbids what the player or the language needs, MissingRequirement if the sandbox or
-    the protocol's host language is not on this machine.
+    Raises UsageError if the protocol forbids what the player or the language needs, MissingRequirement if the sandbox
+    or the protocol's host language is not on this machine.
     """
 
     session: Session
@@ -94,7 +94,7 @@ class Box:
         )
 
     def _fill_bin(self) -> None:
-        """Copy the client and the language's own files. A copy of the slot's own has no lock that reaches another slot."""
+        """Copy the client and the language's own files: no lock on a copy reaches another slot."""
         folder = self.folder / "bin"
         folder.mkdir()
         shutil.copy(client_path(), folder / "session")
@@ -130,6 +130,7 @@ def _require_allowed(
         )
     if protocol.host_language != "any" and mounts and agent_language != protocol.host_language:
         raise UsageError(
-            f"the protocol {protocol.name} allows the host language {protocol.host_language} alone, but the agent needs "
-            f"{agent_language or 'one of its own'} in the box; use another agent, or a protocol with host_language: any"
+            f"the protocol {protocol.name} allows the host language {protocol.host_language} alone, but the agent "
+            f"needs {agent_language or 'one of its own'} in the box; use another agent, or a protocol with "
+            "host_language: any"
         )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 
-from agnostics.referee.referee import Referee, Reply
+from agnostics.referee.referee import Referee
+from agnostics.referee.replies import Reply, escaped
 
 Operation = Callable[..., Reply]
 
@@ -24,7 +25,7 @@ def perform(referee: Referee, operation: str, arguments: Sequence[str]) -> Reply
     """Carry out an operation. One that is unknown or has other arguments is refused, and recorded."""
     if operation not in ARGUMENTS:
         known = ", ".join(ARGUMENTS)
-        return referee.refuse(operation, "unknown_operation", f"{operation[:80]!r} is no operation; there are {known}")
+        return referee.refuse(escaped(operation), "unknown_operation", f"there is no such operation; there are {known}")
     if len(arguments) != len(ARGUMENTS[operation]):
         expected = ", ".join(ARGUMENTS[operation]) or "no arguments"
         return referee.refuse(operation, "malformed", f"{operation} takes {expected}")

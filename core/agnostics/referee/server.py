@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Self
 
 from agnostics.referee.operations import as_json, perform
-from agnostics.referee.referee import EXIT_STATUS, Referee, Reply
+from agnostics.referee.referee import Referee
+from agnostics.referee.replies import EXIT_STATUS, Reply
 from agnostics.referee.wire import MAX_REQUEST, SIZE, WireError, decode_request, encode_reply
 
 log = logging.getLogger("agnostics")

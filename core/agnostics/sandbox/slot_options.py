@@ -31,17 +31,17 @@ class Mount:
         if any(path.is_relative_to(taken) for taken in _TAKEN):
             raise UsageError(f"a sandbox has a {path.parts[1]} of its own; mount {self.source} elsewhere")
 
-    def give_to(self, uid: int | None) -> None:
-        """Let the slot's user `uid` enter a private folder; None is this process's own.
+    def give_to(self, user: int | None, harness: int | None) -> None:
+        """Let the slot's `user`, and the user that its harness is, enter a private folder; None is this process's own.
 
         Only root can make it the slot's alone: else a folder above has to keep others out.
         """
         if not self.private:
             return
-        if uid is None:
+        if user is None:
             self.source.chmod(0o700)
         elif os.geteuid() == 0:
-            os.chown(self.source, -1, uid)
+            os.chown(self.source, -1 if harness is None else harness, user)
             self.source.chmod(0o750)
         else:
             self.source.chmod(0o755)
@@ -55,7 +55,7 @@ class SlotOptions:
     loopback: bool = False
     """True if commands may use TCP over IPv4, which reaches nothing but the slot itself."""
     root: Path | None = None
-    """A folder that holds all that is in the slot's root, in place of a toolchain; its name changes with its content."""
+    """A folder that holds all that is in the slot's root, in place of a toolchain; its name is a digest of that."""
     path: tuple[str, ...] = ()
     """Folders in the slot that stand before those of `PATH`."""
     file_tool: str | None = None

@@ -110,7 +110,7 @@ class BubblewrapSlotFactory(SlotFactory):
         covered = self._folders.overlay([*folders, *_shared_folders(slot_options)])
         join = [str(self._harness), "--join", *map(str, group.procs_files), *covered]
         for mount in slot_options.mounts:
-            mount.give_to(user.uid if user else None)
+            mount.give_to(user.uid if user else None, root.uid if root else None)
         if os.geteuid() == 0 and (sources := _sources(slot_options)):
             join += ["--bind", *map(str, sources)]
         if user and root:

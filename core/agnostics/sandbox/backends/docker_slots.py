@@ -146,7 +146,7 @@ class DockerSlotFactory(SlotFactory):
             shutil.copy(hold_library_path(), folder / "hold.so")
             binds[str(folder / "hold.so")] = {"bind": "/hold.so", "mode": "ro"}
         for mount in slot_options.mounts:
-            mount.give_to(user.uid)
+            mount.give_to(user.uid, root.uid)
         disk = f"{RAM_DISK},uid={root.uid},gid={root.uid}"
         host = api.create_host_config(
             auto_remove=True,
