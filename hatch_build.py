@@ -1,5 +1,5 @@
-"""Builds the programs in C into the wheel, for its processor: the sandbox's harness, the library that holds interpreters,
-and the client of agent sessions."""
+"""Builds the programs in C into the wheel, for its processor: the sandbox's harness, the library that holds
+interpreters, and the client of agent sessions."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ later one."""
 
 
 class HarnessBuildHook(BuildHookInterface[Any]):
-    """Compiles the harness into `sandbox/bin/harness-PROCESSOR`, the library into `sandbox/bin/hold-PROCESSOR.so` and the
-    client into `referee/bin/session-PROCESSOR`, unless they are as new as their sources.
+    """Compiles the harness into `sandbox/bin/harness-PROCESSOR`, the library into `sandbox/bin/hold-PROCESSOR.so` and
+    the client into `referee/bin/session-PROCESSOR`, unless they are as new as their sources.
 
     A wheel has those of its platform; an editable installation has those of each processor.
     """

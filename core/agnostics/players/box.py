@@ -44,6 +44,8 @@ class Box:
 
     session: Session
     folder: Path
+    key: str
+    """What a request to the referee must carry, in the box the file `key`."""
 
     def __init__(
         self,
@@ -71,9 +73,9 @@ class Box:
         with ExitStack() as stack:
             self.folder = _make_folder(stack)
             self._fill_bin()
-            key = secrets.token_hex(16)
-            (self.folder / "key").write_text(key + "\n", encoding="ascii")
-            stack.enter_context(RefereeServer(self._referee, self.folder / "referee", key))
+            self.key = secrets.token_hex(16)
+            (self.folder / "key").write_text(f"{self.key}\n", encoding="ascii")
+            stack.enter_context(RefereeServer(self._referee, self.folder / "referee", self.key))
             options = self._options()
             pool = SessionPool(self._language, self._sandbox, self._limits, 0, self._backends, options)
             self.session = stack.enter_context(stack.enter_context(pool).open())

@@ -1,8 +1,8 @@
 """The referee's server: a Unix socket in the folder that the box of a session shows, in a thread of its own.
 
 Whoever has the folder may connect; a request counts if it has the session's key. Everything is bounded: connections at
-once, the size of a request and the time that it takes, and by a pause after each refusal their rate. So a flood takes
-nothing but the connections of its own session.
+once, the size of a request and the time that it takes, and by a pause after each their rate. So a flood takes nothing
+but the connections of its own session.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import hmac
 import logging
 import socket
 import threading
-from collections import Counter
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Self
 
 from agnostics.referee.operations import as_json, perform
 from agnostics.referee.referee import Referee
+from agnostics.referee.refusals import PAUSE_S, Refusals
 from agnostics.referee.replies import EXIT_STATUS, Reply
 from agnostics.referee.wire import MAX_REQUEST, SIZE, WireError, decode_request, encode_reply
 
@@ -29,11 +29,9 @@ CONNECTIONS = 16
 """The connections that are served at once; as many wait in the kernel, and others are not made."""
 REQUEST_S = 30.0
 """The time in which a request must come, and its reply be read."""
-REFUSAL_PAUSE_S = 0.05
-"""The time for which a refused request keeps its connection, and a refused operation the others of its session."""
+OPERATION_PAUSE_S = 0.01
+"""The time after an operation until the next one of its session."""
 _START_S = 30.0
-_RECORDED_AT_FIRST = 10
-"""Refusals for one reason that are an event each; of the later ones those are whose number is a power of two."""
 
 
 class RefereeServer:
@@ -43,7 +41,7 @@ class RefereeServer:
         self._referee = referee
         self._path = path
         self._key = key.encode()
-        self._refusals = Counter[str]()
+        self._refusals = Refusals(referee)
         self._started = Future[None]()
         self._connections = asyncio.Semaphore(CONNECTIONS)
         self._turn = asyncio.Lock()
@@ -146,18 +144,14 @@ class RefereeServer:
             except Exception:
                 log.exception("the referee could not carry out %s", operation[:80])
                 return Reply("error", "the referee cannot carry this out now; it is a fault of the machine, not yours")
-            if reply.status == "refused":
-                await asyncio.sleep(REFUSAL_PAUSE_S)
+            await asyncio.sleep(PAUSE_S if reply.status == "refused" else OPERATION_PAUSE_S)
             return reply
 
     async def _refuse(self, operation: str, reason: str, text: str) -> Reply:
-        """Refuse what is no operation of the session. A flood of refusals is few events."""
-        self._refusals[reason] += 1
-        count = self._refusals[reason]
-        if count <= _RECORDED_AT_FIRST or count & (count - 1) == 0:
-            await self._loop.run_in_executor(self._worker, self._referee.refuse, operation, reason, text)
-        await asyncio.sleep(REFUSAL_PAUSE_S)
-        return Reply("refused", text)
+        """Refuse what is no operation of the session."""
+        reply = await self._loop.run_in_executor(self._worker, self._refusals.refuse, operation, reason, text)
+        await asyncio.sleep(PAUSE_S)
+        return reply
 
 
 def _text(data: bytes) -> str:

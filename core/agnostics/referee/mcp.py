@@ -1,0 +1,183 @@
+"""The operations of a player as tools of an MCP server, over stdio or over HTTP on a Unix socket.
+
+In a box the socket is a port: `session forward PORT /session/mcp -- AGENT`. A request over HTTP carries the session's
+key as a bearer token.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import socket
+import threading
+from collections.abc import Mapping
+from concurrent.futures import Future
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from agnostics import __version__
+from agnostics.referee.operations import ARGUMENTS, perform
+from agnostics.referee.referee import Referee
+from agnostics.referee.refusals import PAUSE_S, Refusals
+from agnostics.types.errors import MissingRequirement
+
+if TYPE_CHECKING:
+    from mcp.server import Server
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+CONNECTIONS = 16
+"""The requests over HTTP that are answered at once; others are told to come again."""
+MAX_REQUEST = 4 << 20
+_START_S = 30.0
+_STOP_S = 10
+_DESCRIPTIONS: Mapping[str, str] = {
+    "fetch": "Show the open problem; if there is none, open the next one.",
+    "run": "Run a program on an input of your own, and show what it prints.",
+    "submit": "Submit a program to the hidden tests of the open problem.",
+    "status": "Show what is solved, and what is left.",
+    "skip": "Leave the open problem unsolved, where the rules allow it.",
+    "export": "Show the whole session as JSON.",
+}
+_ARGUMENTS: Mapping[str, str] = {
+    "program": "The text of the program.",
+    "stdin": "What the program reads.",
+    "problem": "The id of the problem, as fetch shows it.",
+}
+_OPTIONAL = {"stdin": ""}
+
+
+def mcp_server(referee: Referee) -> Server[Any]:
+    """The MCP server of a session. Raises MissingRequirement if the package `mcp` is not installed."""
+    try:
+        import mcp.types as types
+        from mcp.server import Server
+    except ImportError as error:
+        raise MissingRequirement("the MCP server needs the package mcp; run: pip install 'agnostics[mcp]'") from error
+
+    async def list_tools(_: object, __: object) -> types.ListToolsResult:
+        return types.ListToolsResult(
+            tools=[
+                types.Tool(name=name, description=_DESCRIPTIONS[name], input_schema=_schema(arguments))
+                for name, arguments in ARGUMENTS.items()
+            ]
+        )
+
+    async def call_tool(_: object, call: types.CallToolRequestParams) -> types.CallToolResult:
+        arguments = _in_order(call.name, call.arguments or {})
+        reply = await asyncio.to_thread(perform, referee, call.name, arguments)
+        return types.CallToolResult(
+            content=[types.TextContent(type="text", text=reply.text)],
+            structured_content=reply.data,
+            is_error=not reply.ok,
+        )
+
+    return Server("agnostics", version=__version__, on_list_tools=list_tools, on_call_tool=call_tool)
+
+
+async def serve_stdio(referee: Referee) -> None:
+    """Serve a session over this process's standard input and output, until the input ends."""
+    server = mcp_server(referee)
+    from mcp.server.stdio import stdio_server
+
+    async with stdio_server() as (read, write):
+        await server.run(read, write, server.create_initialization_options())
+
+
+def _schema(arguments: tuple[str, ...]) -> dict[str, Any]:
+    """The JSON schema of an operation's arguments."""
+    return {
+        "type": "object",
+        "properties": {name: {"type": "string", "description": _ARGUMENTS[name]} for name in arguments},
+        "required": [name for name in arguments if name not in _OPTIONAL],
+        "additionalProperties": False,
+    }
+
+
+def _in_order(operation: str, given: Mapping[str, Any]) -> list[str]:
+    """The arguments of a call in the order of the operation; those that do not fit are too many, and refused."""
+    names = ARGUMENTS.get(operation, ())
+    complete = {**{name: _OPTIONAL[name] for name in names if name in _OPTIONAL}, **given}
+    if set(complete) == set(names) and all(isinstance(value, str) for value in complete.values()):
+        return [complete[name] for name in names]
+    return [""] * (len(names) + 1)
+
+
+class McpService:
+    """The MCP server of `referee` over HTTP, at `/mcp` of the Unix socket `path`. A context manager."""
+
+    def __init__(self, referee: Referee, path: Path, key: str) -> None:
+        app = mcp_server(referee).streamable_http_app(
+            json_response=True, stateless_http=True, max_request_body_size=MAX_REQUEST
+        )
+        self._app = _WithKey(app, Refusals(referee), key)
+        self._path = path
+        self._started = Future[None]()
+        self._thread = threading.Thread(target=self._run, name="agnostics-mcp", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        self._started.result(timeout=_START_S)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop to serve. Safe to call twice."""
+        if self._thread.is_alive():
+            self._server.should_exit = True
+            self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            asyncio.run(self._serve())
+        except OSError as error:
+            self._started.set_exception(error)
+
+    async def _serve(self) -> None:
+        import uvicorn
+
+        config = uvicorn.Config(
+            self._app,
+            log_config=None,
+            log_level="error",
+            access_log=False,
+            server_header=False,
+            limit_concurrency=CONNECTIONS,
+            timeout_graceful_shutdown=_STOP_S,
+        )
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(str(self._path))
+            self._path.chmod(0o666)  # the folder keeps other users out
+            listener.listen(CONNECTIONS)
+            self._server = uvicorn.Server(config)
+            self._started.set_result(None)
+            await self._server.serve(sockets=[listener])
+
+
+class _WithKey:
+    """Passes on the requests that carry the key, one at a time; the others are refused, and recorded."""
+
+    def __init__(self, app: ASGIApp, refusals: Refusals, key: str) -> None:
+        self._app = app
+        self._refusals = refusals
+        self._token = f"Bearer {key}".encode()
+        self._turn = asyncio.Lock()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and not self._has_key(scope):
+            from starlette.responses import JSONResponse
+
+            text = "this is not the key of the session"
+            reply = await asyncio.to_thread(self._refusals.refuse, "mcp", "wrong_key", text)
+            await asyncio.sleep(PAUSE_S)
+            await JSONResponse({"error": reply.text}, 401)(scope, receive, send)
+        elif scope["type"] == "http":
+            async with self._turn:
+                await self._app(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    def _has_key(self, scope: Scope) -> bool:
+        given = dict(scope["headers"]).get(b"authorization", b"")
+        return hmac.compare_digest(given, self._token)
