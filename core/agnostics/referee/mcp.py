@@ -15,7 +15,6 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from agnostics import __version__
 from agnostics.referee.operations import ARGUMENTS, perform
 from agnostics.referee.referee import Referee
 from agnostics.referee.refusals import PAUSE_S, Refusals
@@ -71,7 +70,7 @@ def mcp_server(referee: Referee) -> Server[Any]:
             is_error=not reply.ok,
         )
 
-    return Server("agnostics", version=__version__, on_list_tools=list_tools, on_call_tool=call_tool)
+    return Server("agnostics", on_list_tools=list_tools, on_call_tool=call_tool)
 
 
 async def serve_stdio(referee: Referee) -> None:
