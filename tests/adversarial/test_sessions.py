@@ -13,6 +13,7 @@ import pytest
 from agnostics.sandbox.modes import builtin_backends
 from agnostics.sandbox.session import Session
 from agnostics.sandbox.session_pool import SessionPool
+from agnostics.sandbox.slot_options import SlotOptions
 from agnostics.types.errors import AgnosticsError
 from agnostics.types.language import Language
 from agnostics.types.task import Limits
@@ -28,6 +29,17 @@ ATTACKS = (
     *("fork_bomb", "stubborn_bomb", "thread_bomb", "endless_stdout", "tamper_with_stdin", "tamper_with_stdout"),
 )
 COMPILE = ("gcc", "-w", "-O1", "-pthread", "-o", "prog", "snippet.c")
+HOARD = """
+use Socket; use Fcntl; for (1 .. 5) { last unless fork }
+my @kept; while (1) {
+    socket(my $l, PF_INET, SOCK_STREAM, 0) or last; bind($l, pack_sockaddr_in(0, INADDR_LOOPBACK)); listen($l, 1);
+    socket(my $s, PF_INET, SOCK_STREAM, 0) or last; setsockopt($s, SOL_SOCKET, SO_SNDBUF, 1 << 24);
+    connect($s, getsockname($l)) or last; fcntl($s, F_SETFL, O_NONBLOCK); push @kept, $l, $s;
+    1 while syswrite($s, "x" x 65536);
+}
+sleep 20
+"""
+"""Fills TCP connections that nobody reads."""
 CLEAN = b"2"
 """The output of `is_it_clean.c` where there are no files, and no process but the harness and itself."""
 
@@ -122,6 +134,19 @@ def test_memory_that_an_attack_took_is_there_for_the_next_command(
         _compile(session, text_of(f"{name}.c"))
         last = session.exec(["./prog"])
     assert last.verdict is Verdict.ACCEPTED
+
+
+def test_what_the_kernel_holds_in_tcp_connections_is_memory_of_the_command(
+    mode: str, languages: dict[str, Language]
+) -> None:
+    backends = {**builtin_backends(), OrdinaryUserBackend.name: OrdinaryUserBackend()}
+    options = SlotOptions(loopback=True)
+    with (
+        SessionPool(languages["lua"], mode, Limits(run_s=30, memory_mb=128), 0, backends, options) as pool,
+        pool.open() as session,
+    ):
+        assert session.exec(["perl", "-e", HOARD]).verdict is Verdict.MEMORY_LIMIT
+        assert session.exec(["/bin/echo", "42"]).stdout == b"42\n"
 
 
 def test_files_with_the_names_of_options_are_carried_as_files(session: Session) -> None:

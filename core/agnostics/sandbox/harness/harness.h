@@ -196,6 +196,9 @@ struct usage {
 void measure_processes(pid_t program, bool memory, struct usage *usage);
 bool is_resident(pid_t pid, uint64_t *kb);
 
+/* tcp.c */
+uint64_t tcp_kb(void);
+
 /* elf.c */
 uint64_t writable_mb(const char *path);
 

@@ -77,7 +77,7 @@ static uint64_t held_kb(const char *counts) {
 
 uint64_t held_memory_kb(void) {
     char counts[8192];
-    return read_counts(stat_fd, counts, sizeof counts) ? held_kb(counts) : 0;
+    return read_counts(stat_fd, counts, sizeof counts) ? held_kb(counts) + tcp_kb() : 0;
 }
 
 /* By how much the counts of the kernel may be off. */

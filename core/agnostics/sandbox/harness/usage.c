@@ -86,7 +86,7 @@ static void add_process(int pid, bool memory, struct usage *usage) {
 /* Sum up the processes of the slot, if asked to with their memory; only `program` if the slot has no pid namespace. The
  * delay is the longest total time for which one of their threads has waited for a processor. */
 void measure_processes(pid_t program, bool memory, struct usage *usage) {
-    *usage = (struct usage){0};
+    *usage = (struct usage){.private_kb = memory ? tcp_kb() : 0};
     if (!settings.namespaced) {
         add_process(program, memory, usage);
         return;
