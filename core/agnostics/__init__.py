@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from agnostics.sandbox.protocol import RunResult, handshake
     from agnostics.sandbox.session import Session, SessionError
     from agnostics.sandbox.session_pool import SessionPool
+    from agnostics.sandbox.slot_options import Mount, SlotOptions
     from agnostics.types.dataset import Dataset, HubSource
     from agnostics.types.errors import (
         AgnosticsError,
@@ -72,6 +73,7 @@ __all__ = [
     "Limits",
     "MetricsLogger",
     "MissingRequirement",
+    "Mount",
     "Observation",
     "Player",
     "PromptFormat",
@@ -89,6 +91,7 @@ __all__ = [
     "SessionPool",
     "Slot",
     "SlotFactory",
+    "SlotOptions",
     "Task",
     "Test",
     "TestResult",
@@ -120,6 +123,7 @@ _NAMES_OF_MODULES = {
     "sandbox.protocol": ("RunResult", "handshake"),
     "sandbox.session": ("Session", "SessionError"),
     "sandbox.session_pool": ("SessionPool",),
+    "sandbox.slot_options": ("Mount", "SlotOptions"),
     "types.dataset": ("Dataset", "HubSource"),
     "types.errors": ("AgnosticsError", "MissingRequirement", "UsageError", "describe_error", "unknown_name_error"),
     "types.language": ("Language",),

@@ -30,6 +30,19 @@ def test_other_frameworks_find_what_they_look_for(wheels_environment: Path) -> N
     subprocess.run([wheels_environment / "python", "-c", program], check=True, timeout=60)
 
 
+def test_the_client_of_agent_sessions_and_the_protocols_are_there(wheels_environment: Path) -> None:
+    program = (
+        "import subprocess; from agnostics.referee.client_binary import client_path\n"
+        "from agnostics.referee.protocol import load_protocol, protocol_names\n"
+        "assert [load_protocol(name).name for name in protocol_names()]\n"
+        "print(subprocess.run([client_path(), '--help'], check=True, capture_output=True, text=True).stdout)"
+    )
+    answer = subprocess.run(
+        [wheels_environment / "python", "-c", program], check=True, capture_output=True, text=True, timeout=60
+    )
+    assert "session submit PROBLEM FILE" in answer.stdout
+
+
 def test_a_program_is_verified_without_torch(wheels_environment: Path) -> None:
     assert (
         subprocess.run(
