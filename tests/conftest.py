@@ -57,6 +57,8 @@ LONG = (
         "test_engine_faults",
         "test_third_party_pack",
         "test_frameworks",
+        "test_box",
+        "test_referee",
     ),
     *("test_languages_advise", "test_wheels", "test_bench", "test_verify_verdicts", "test_plugins", "test_streams"),
     "test_session_command",

@@ -79,7 +79,7 @@ def open_session(mode: str, grader: Verifier, tmp_path: Path) -> Iterator[OpenSe
 
         def open_() -> Attacked:
             session = stack.enter_context(agent_session(tmp_path, grader))
-            box = Box(session.referee, BRAINFUCK, session.protocol, sandbox=mode, limits=LIMITS)
+            box = Box(session.referee, BRAINFUCK, session.protocol, sandbox=mode, limits=LIMITS, with_mcp=True)
             made = Attacked(session, stack.enter_context(box), [])
             opened.append(made)
             assert made.session.referee.state.solved == 0
@@ -255,24 +255,29 @@ def test_there_is_no_network(attacked: Attacked) -> None:
     )
 
 
-def test_a_flood_of_connections_costs_its_own_session_alone(open_session: OpenSession) -> None:
+@pytest.mark.parametrize("name", ["referee", "mcp"])
+def test_a_flood_of_connections_costs_its_own_session_alone(open_session: OpenSession, name: str) -> None:
     attacked, other = open_session(), open_session()
     flood = """
-        my @open; for (1 .. 400) { my $s; socket($s, PF_UNIX, SOCK_STREAM, 0) or last;
-            use Fcntl; fcntl($s, F_SETFL, O_NONBLOCK); connect($s, pack_sockaddr_un("/session/referee"));
-            push @open, $s }
-        my $end = time + 4; while (time < $end) { my $s; socket($s, PF_UNIX, SOCK_STREAM, 0) or last;
-            fcntl($s, F_SETFL, O_NONBLOCK); connect($s, pack_sockaddr_un("/session/referee")); close $s }
-        print scalar(@open), " opened\n";
+        use Fcntl; my $path = "/session/$ARGV[0]"; $SIG{PIPE} = "IGNORE";
+        sub begin { socket(my $s, PF_UNIX, SOCK_STREAM, 0) or die; fcntl($s, F_SETFL, O_NONBLOCK);
+            connect($s, pack_sockaddr_un($path)); return $s }
+        my @open = map { begin() } 1 .. 400;
+        my $end = time + 4;
+        while (time < $end) { my $s = begin(); syswrite($s, "GET / HTTP/1.1\\r\\n\\r\\n"); close $s }
+        print scalar(@open), " opened\\n";
     """
+    descriptors = Path("/proc/self/fd")
+    before = len(list(descriptors.iterdir()))
     with ThreadPoolExecutor(1) as thread:
-        printed = thread.submit(attacked.perl, flood)
-        time.sleep(1)
+        printed = thread.submit(attacked.perl, flood, name)
+        time.sleep(2)
+        assert len(list(descriptors.iterdir())) < before + 32
         begun = time.monotonic()
         assert "Print the input." in other.command("session", "fetch")
         assert time.monotonic() - begun < 3
         assert "400 opened" in printed.result(timeout=60)
-    assert "too_many_connections" in attacked.session.refusals()
+    assert name == "mcp" or "too_many_connections" in attacked.session.refusals()
     assert len(attacked.session.refusals()) < 60
     assert other.session.refusals() == []
 

@@ -40,7 +40,9 @@ def open_box(mode: str, tmp_path: Path, verifier: Verifier) -> Open:
     """Opens the box of a new session under a protocol with the given rules."""
 
     @contextmanager
-    def open_(*mounts: Mount, agent_language: str | None = None, **rules: Any) -> Iterator[tuple[AgentSession, Box]]:
+    def open_(
+        *mounts: Mount, agent_language: str | None = None, with_mcp: bool = False, **rules: Any
+    ) -> Iterator[tuple[AgentSession, Box]]:
         with (
             agent_session(tmp_path, verifier, **rules) as session,
             Box(
@@ -51,6 +53,7 @@ def open_box(mode: str, tmp_path: Path, verifier: Verifier) -> Open:
                 limits=LIMITS,
                 mounts=mounts,
                 agent_language=agent_language,
+                with_mcp=with_mcp,
             ) as box,
         ):
             yield session, box
@@ -158,6 +161,33 @@ def test_a_port_of_the_box_leads_to_a_socket_of_this_machine(open_box: Open) -> 
         assert run(box.session, *forward, "python3", "talk.py", status=7) == "heard\n"
         assert "No such file" in run(box.session, *forward, "no-such-program", status=127)
         assert run(box.session, *forward, "python3", "-c", "import os; os.kill(os.getpid(), 9)", status=137) == ""
+
+
+CALL_TOOL = """
+import json, urllib.request
+key = open("/session/key").read().strip()
+def call(key, method, **parameters):
+    message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": parameters}
+    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json",
+               "Accept": "application/json, text/event-stream"}
+    request = urllib.request.Request("http://127.0.0.1:8081/mcp", json.dumps(message).encode(), headers)
+    try:
+        return urllib.request.urlopen(request, timeout=30).read().decode()
+    except urllib.error.HTTPError as error:
+        return str(error.code)
+print(call(key, "tools/call", name="fetch", arguments={}))
+print(call("0" * 32, "tools/call", name="skip", arguments={}))
+"""
+
+
+def test_an_agent_in_the_box_reaches_the_mcp_server(open_box: Open) -> None:
+    with open_box(host_language="python", with_mcp=True) as (session, box):
+        box.session.put({"call.py": CALL_TOOL.encode()})
+        printed = run(box.session, "session", "forward", "8081", "/session/mcp", "--", "python3", "call.py")
+        fetched, refused = printed.splitlines()
+        assert "Print the input." in fetched
+        assert refused == "401"
+        assert session.refusals() == ["wrong_key"]
 
 
 def test_what_the_box_shows_of_this_machine_cannot_be_changed(open_box: Open, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Self
 
@@ -36,10 +36,11 @@ class Box:
     On PATH are the client (`session`) and what the language puts beside its programs, such as its interpreter, unless
     the protocol limits runs. `mounts` are an agent's own files, and `agent_language` is the language that it is written
     in. `folder` is the folder of this machine that the box shows as `FOLDER`: a socket that is made in it can be
-    connected to. Commands may use TCP within the box, for `session forward`.
+    connected to. Commands may use TCP within the box, for `session forward`. `with_mcp` serves the referee as an MCP
+    server too, at the socket `mcp`.
 
-    Raises UsageError if the protocol forbids what the player or the language needs, MissingRequirement if the sandbox
-    or the protocol's host language is not on this machine.
+    Raises UsageError if the protocol forbids what the player or the language needs, MissingRequirement if the sandbox,
+    the protocol's host language or the package `mcp` is not on this machine.
     """
 
     session: Session
@@ -58,6 +59,7 @@ class Box:
         limits: Limits = LIMITS,
         mounts: Sequence[Mount] = (),
         agent_language: str | None = None,
+        with_mcp: bool = False,
     ) -> None:
         _require_allowed(protocol, language, mounts, agent_language)
         self._referee = referee
@@ -67,6 +69,7 @@ class Box:
         self._backends = backends
         self._limits = limits
         self._mounts = tuple(mounts)
+        self._with_mcp = with_mcp
         self._held = ExitStack()
 
     def __enter__(self) -> Self:
@@ -76,6 +79,8 @@ class Box:
             self.key = secrets.token_hex(16)
             (self.folder / "key").write_text(f"{self.key}\n", encoding="ascii")
             stack.enter_context(RefereeServer(self._referee, self.folder / "referee", self.key))
+            if self._with_mcp:
+                stack.enter_context(_mcp_service(self._referee, self.folder / "mcp", self.key))
             options = self._options()
             pool = SessionPool(self._language, self._sandbox, self._limits, 0, self._backends, options)
             self.session = stack.enter_context(stack.enter_context(pool).open())
@@ -104,6 +109,12 @@ class Box:
             (folder / name).write_bytes(data)
         for path in folder.iterdir():
             path.chmod(0o755)
+
+
+def _mcp_service(referee: Referee, path: Path, key: str) -> AbstractContextManager[object]:
+    from agnostics.referee.mcp import McpService
+
+    return McpService(referee, path, key)
 
 
 def _make_folder(stack: ExitStack) -> Path:

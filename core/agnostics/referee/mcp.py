@@ -25,8 +25,11 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 CONNECTIONS = 16
-"""The requests over HTTP that are answered at once; others are told to come again."""
+"""The connections over HTTP that are open at once; others wait in the kernel."""
 MAX_REQUEST = 4 << 20
+"""The largest request over HTTP, in bytes."""
+_TURN_PAUSE_S = 0.01
+"""The time after a request, and after a connection, until the next one of its session."""
 _START_S = 30.0
 _STOP_S = 10
 _DESCRIPTIONS: Mapping[str, str] = {
@@ -136,22 +139,41 @@ class McpService:
     async def _serve(self) -> None:
         import uvicorn
 
-        config = uvicorn.Config(
-            self._app,
-            log_config=None,
-            log_level="error",
-            access_log=False,
-            server_header=False,
-            limit_concurrency=CONNECTIONS,
-            timeout_graceful_shutdown=_STOP_S,
+        quiet: dict[str, Any] = {"log_config": None, "log_level": "error", "access_log": False, "server_header": False}
+        self._server = uvicorn.Server(
+            uvicorn.Config(self._app, timeout_graceful_shutdown=_STOP_S, lifespan="on", **quiet)
         )
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(str(self._path))
             self._path.chmod(0o666)  # the folder keeps other users out
             listener.listen(CONNECTIONS)
-            self._server = uvicorn.Server(config)
-            self._started.set_result(None)
-            await self._server.serve(sockets=[listener])
+            listener.setblocking(False)
+            accepting = asyncio.create_task(self._accept(listener))
+            await self._server.serve(sockets=[])
+            accepting.cancel()
+
+    async def _accept(self, listener: socket.socket) -> None:
+        """Hand connections to uvicorn, which itself would take any number in any time."""
+        loop, server = asyncio.get_running_loop(), self._server
+        open_connections = server.server_state.connections
+        while not server.started:
+            await asyncio.sleep(_TURN_PAUSE_S)
+        self._started.set_result(None)
+        while True:
+            connection, _ = await loop.sock_accept(listener)
+            await loop.connect_accepted_socket(self._protocol, connection)
+            await asyncio.sleep(_TURN_PAUSE_S)
+            while len(open_connections) >= CONNECTIONS:
+                await asyncio.sleep(PAUSE_S)
+
+    def _protocol(self) -> asyncio.Protocol:
+        """What uvicorn makes for each connection."""
+        config, server = self._server.config, self._server
+        protocol: type[Any] = config.http_protocol_class  # type: ignore[assignment]
+        made: asyncio.Protocol = protocol(
+            config=config, server_state=server.server_state, app_state=server.lifespan.state
+        )
+        return made
 
 
 class _WithKey:
@@ -174,6 +196,7 @@ class _WithKey:
         elif scope["type"] == "http":
             async with self._turn:
                 await self._app(scope, receive, send)
+                await asyncio.sleep(_TURN_PAUSE_S)
         else:
             await self._app(scope, receive, send)
 
