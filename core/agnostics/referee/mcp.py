@@ -169,7 +169,7 @@ class McpService:
     def _protocol(self) -> asyncio.Protocol:
         """What uvicorn makes for each connection."""
         config, server = self._server.config, self._server
-        protocol: type[Any] = config.http_protocol_class  # type: ignore[assignment]
+        protocol: type[Any] = config.http_protocol_class
         made: asyncio.Protocol = protocol(
             config=config, server_state=server.server_state, app_state=server.lifespan.state
         )
