@@ -12,8 +12,8 @@ import pytest
 from agnostics import cli
 from agnostics.task_prep.decontamination import BenchmarkIndex, ContaminationMatch, TaskDocument, find_matches
 from agnostics.task_prep.loaders import load_problems
-from agnostics.task_prep.minhash import SimilarityIndex, jaccard, shingles
-from agnostics.task_prep.ngrams import NgramIndex, ngrams
+from agnostics.util.minhash import SimilarityIndex, jaccard, shingles
+from agnostics.util.ngrams import NgramIndex, ngrams
 from agnostics.types.errors import UsageError
 
 DATA = Path(__file__).parents[3] / "shared" / "data"

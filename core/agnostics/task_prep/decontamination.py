@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from agnostics.task_prep.minhash import SimilarityIndex
-from agnostics.task_prep.ngrams import NgramIndex
+from agnostics.util.minhash import SimilarityIndex
+from agnostics.util.ngrams import NgramIndex
 
 TESTS = ("8-gram", "minhash")
 

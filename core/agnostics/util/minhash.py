@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from agnostics.types.errors import MissingRequirement
 
 if TYPE_CHECKING:
-    from datasketch import MinHash, MinHashLSH
+    from datasketch import MinHash
 
 LONG_WORDS = 50
 """The number of words from which on a text is long."""
@@ -42,40 +42,49 @@ def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
     return len(one & other) / len(one | other)
 
 
-class SimilarityIndex:
-    """An index of texts by similarity, in which a text is identified by its position.
+class MinHashIndex:
+    """Sets of shingles, found by similarity and named by their place: the order in which they were added.
 
     `threshold` is the least Jaccard similarity: LSH finds candidates, the exact similarity decides. Raises
     MissingRequirement without `datasketch`.
     """
 
-    def __init__(self, texts: Iterable[str], threshold: float) -> None:
+    def __init__(self, threshold: float) -> None:
+        try:
+            from datasketch import MinHashLSH
+        except ModuleNotFoundError as error:
+            raise MissingRequirement(
+                f"{error.name} is not installed; run: pip install 'agnostics[decontaminate]'"
+            ) from error
         self._threshold = threshold
-        texts = list(texts)
-        self._shingles = {by_words: [shingles(text, by_words=by_words) for text in texts] for by_words in (False, True)}
-        self._tables = {by_words: _table(sets, threshold) for by_words, sets in self._shingles.items()}
+        self._sets = list[frozenset[str]]()
+        self._table: MinHashLSH = MinHashLSH(threshold=threshold, num_perm=PERMUTATIONS, weights=_WEIGHTS)
 
-    def closest(self, text: str) -> tuple[int, float] | None:
-        """The most similar text, the first among equals, with its Jaccard similarity; None below the threshold."""
-        by_words = is_long(text)
-        wanted = shingles(text, by_words=by_words)
-        places = self._tables[by_words].query(_minhash(wanted))
-        scored = [(jaccard(wanted, self._shingles[by_words][place]), -place) for place in places]
+    def add(self, shingles: frozenset[str]) -> None:
+        """Add a set at the next place."""
+        self._table.insert(len(self._sets), _minhash(shingles))
+        self._sets.append(shingles)
+
+    def closest(self, wanted: frozenset[str]) -> tuple[int, float] | None:
+        """The most similar set, the first among equals, with its Jaccard similarity; None below the threshold."""
+        scored = [(jaccard(wanted, self._sets[place]), -place) for place in self._table.query(_minhash(wanted))]
         similarity, place = max(scored, default=(0.0, 0))
         return (-place, similarity) if similarity >= self._threshold else None
 
 
-def _table(sets: Sequence[frozenset[str]], threshold: float) -> MinHashLSH:
-    try:
-        from datasketch import MinHashLSH
-    except ModuleNotFoundError as error:
-        raise MissingRequirement(
-            f"{error.name} is not installed; run: pip install 'agnostics[decontaminate]'"
-        ) from error
-    table = MinHashLSH(threshold=threshold, num_perm=PERMUTATIONS, weights=_WEIGHTS)
-    for place, one in enumerate(sets):
-        table.insert(place, _minhash(one))
-    return table
+class SimilarityIndex:
+    """An index of texts by similarity, in which a text is identified by its position; see `MinHashIndex`."""
+
+    def __init__(self, texts: Iterable[str], threshold: float) -> None:
+        self._indexes = {by_words: MinHashIndex(threshold) for by_words in (False, True)}
+        for text in texts:
+            for by_words, index in self._indexes.items():
+                index.add(shingles(text, by_words=by_words))
+
+    def closest(self, text: str) -> tuple[int, float] | None:
+        """The most similar text, the first among equals, with its Jaccard similarity; None below the threshold."""
+        by_words = is_long(text)
+        return self._indexes[by_words].closest(shingles(text, by_words=by_words))
 
 
 def _minhash(wanted: frozenset[str]) -> MinHash:

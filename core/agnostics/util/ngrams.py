@@ -7,14 +7,18 @@ words split at white space, one shared 8-gram is enough.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 WORDS = 8
 
 
 def ngrams(text: str, size: int = WORDS) -> list[str]:
     """The n-grams of `size` words of `text` in order; none if it has fewer words."""
-    words = text.lower().split()
+    return joined_ngrams(text.lower().split(), size)
+
+
+def joined_ngrams(words: Sequence[str], size: int = WORDS) -> list[str]:
+    """The n-grams of `size` of `words`, each with spaces between them, in order; none if there are fewer words."""
     return [" ".join(words[start : start + size]) for start in range(len(words) - size + 1)]
 
 
