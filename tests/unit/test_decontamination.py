@@ -12,9 +12,9 @@ import pytest
 from agnostics import cli
 from agnostics.task_prep.decontamination import BenchmarkIndex, ContaminationMatch, TaskDocument, find_matches
 from agnostics.task_prep.loaders import load_problems
+from agnostics.types.errors import UsageError
 from agnostics.util.minhash import SimilarityIndex, jaccard, shingles
 from agnostics.util.ngrams import NgramIndex, ngrams
-from agnostics.types.errors import UsageError
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 PRIMES = "Write a function that counts the prime numbers below a given number n and prints them."

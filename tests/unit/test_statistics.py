@@ -7,7 +7,17 @@ import random
 from statistics import fmean
 
 import pytest
-from agnostics.util.statistics import bootstrap_interval, pass_at_k, rate_interval, sign_flip_p_value, wilson_interval
+from agnostics.util.statistics import (
+    bootstrap_interval,
+    central_interval,
+    mcnemar_p_value,
+    paired_rate_interval,
+    pass_at_k,
+    rate_interval,
+    resampled_rates,
+    sign_flip_p_value,
+    wilson_interval,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -137,3 +147,54 @@ def test_the_interval_of_a_rate_is_never_a_point() -> None:
     assert rate_interval(mixed, families) == bootstrap_interval(mixed, families)
     with pytest.raises(ValueError, match="at least one task"):
         rate_interval([])
+
+
+def test_mcnemars_test_has_the_values_of_the_binomial_distribution() -> None:
+    assert mcnemar_p_value(9, 1) == 2 * (1 + 10) / 2**10
+    assert mcnemar_p_value(1, 9) == mcnemar_p_value(9, 1)
+    assert mcnemar_p_value(5, 5) == mcnemar_p_value(0, 0) == 1.0
+    assert mcnemar_p_value(3000, 1000) < 1e-200
+
+
+@given(st.integers(0, 6), st.integers(0, 6))
+def test_mcnemars_test_is_the_sign_flip_test_of_pairs(won: int, lost: int) -> None:
+    differences = [1.0] * won + [-1.0] * lost + [0.0] * 3
+    assert mcnemar_p_value(won, lost) == pytest.approx(sign_flip_p_value(differences))
+
+
+def test_the_interval_of_a_paired_difference_adds_half_a_pair_to_each_outcome() -> None:
+    half = 1.959964 * (7 - 16 / 20) ** 0.5 / 20  # 18 pairs, 5 won and 1 lost
+    assert paired_rate_interval(5, 1, 18) == pytest.approx((0.2 - half, 0.2 + half))
+    assert paired_rate_interval(0, 0, 78) == pytest.approx((-1.959964 / 80, 1.959964 / 80))
+    low, high = paired_rate_interval(80, 0, 80)
+    assert 0.9 < low < high <= 1.0
+    for won, lost, n in ((3, 2, 4), (-1, 0, 4), (0, 0, 0)):
+        with pytest.raises(ValueError, match="an interval needs"):
+            paired_rate_interval(won, lost, n)
+
+
+def test_the_interval_of_a_paired_difference_holds_the_truth_as_often_as_it_says() -> None:
+    rng, held = random.Random(0), 0
+    for _ in range(2000):
+        outcomes = rng.choices([1, -1, 0], [0.15, 0.05, 0.8], k=80)
+        low, high = paired_rate_interval(outcomes.count(1), outcomes.count(-1), 80)
+        held += low <= 0.1 <= high
+    assert 0.935 <= held / 2000 <= 0.97
+
+
+def test_clusters_are_resampled_as_wholes_within_their_stratum() -> None:
+    rates = resampled_rates([[(0, 10), (10, 10)]])
+    assert {*rates} == {0.0, 0.5, 1.0}
+    assert rates.count(0.5) / len(rates) == pytest.approx(0.5, abs=0.04)
+    assert {*resampled_rates([[(2, 10)], [(8, 10)]])} == {0.5}
+    assert {*resampled_rates([[(0, 10), (10, 10)], [(10, 10)] * 2])} == {0.5, 0.75, 1.0}
+    assert resampled_rates([[(0, 10), (10, 10)]], seed=1) != rates == resampled_rates([[(0, 10), (10, 10)]])
+
+
+def test_sessions_that_differ_widen_the_interval_that_problems_alone_would_have() -> None:
+    """Ten sessions of 80 problems that are solved all together or not at all, and ten that are all alike."""
+    together = central_interval(resampled_rates([[(80, 80), (0, 80)] * 5]))
+    alike = central_interval(resampled_rates([[(40, 80)] * 10]))
+    assert together == pytest.approx((0.2, 0.8))
+    assert alike == (0.5, 0.5)
+    assert together[1] - together[0] > 5 * (wilson_interval(400, 800)[1] - wilson_interval(400, 800)[0])

@@ -80,22 +80,29 @@ def plot_rates(evaluations: Sequence[tuple[RunSummary, Rates]], path: Path) -> N
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with rc_context(_STYLE):
-            list(_save(_rate_bars(evaluations), path.parent, path.stem, [path.suffix[1:]]))
+        plot_bars("Tasks solved", "with 95 % intervals", [(_label(run), rates) for run, rates in evaluations], path)
     except OSError as error:
         raise AgnosticsError(f"{path}: {error.strerror}; name another file with --plot") from error
 
 
-def _rate_bars(evaluations: Sequence[tuple[RunSummary, Rates]]) -> Figure:
-    """A bar for each model and measure, with its interval."""
-    figure, axes = _empty_axes("Tasks solved", "rate", "with 95 % intervals")
-    names = list(dict.fromkeys(name for _, rates in evaluations for name in rates))
-    width = 0.8 / len(evaluations)
-    for place, ((run, rates), colour) in enumerate(zip(evaluations, cycle(_COLOURS), strict=False)):
-        offset = (place - (len(evaluations) - 1) / 2) * width
+def plot_bars(title: str, subtitle: str, groups: Sequence[tuple[str, Rates]], path: Path) -> None:
+    """Plot a bar for each rate with its 95 % interval, a colour for each group, into `path` (.png or .svg).
+
+    Raises OSError if it cannot be written.
+    """
+    with rc_context(_STYLE):
+        list(_save(_rate_bars(title, subtitle, groups), path.parent, path.stem, [path.suffix[1:]]))
+
+
+def _rate_bars(title: str, subtitle: str, groups: Sequence[tuple[str, Rates]]) -> Figure:
+    figure, axes = _empty_axes(title, "rate", subtitle)
+    names = list(dict.fromkeys(name for _, rates in groups for name in rates))
+    width = 0.8 / len(groups)
+    for place, ((label, rates), colour) in enumerate(zip(groups, cycle(_COLOURS), strict=False)):
+        offset = (place - (len(groups) - 1) / 2) * width
         at = [names.index(name) + offset for name in rates]
         heights, low, high = _columns(rates.values())
-        axes.bar(at, heights, width * 0.9, color=colour, alpha=0.6, label=_label(run))
+        axes.bar(at, heights, width * 0.9, color=colour, alpha=0.6, label=_printable(label))
         axes.vlines(at, low, high, color=_BLACK, linewidth=1.0)
     axes.set_xticks(range(len(names)), names)
     axes.set(xlabel=None, ylim=(0, 1))

@@ -40,11 +40,10 @@ def bootstrap_interval(
     rng = random.Random(seed)
     if families and not are_resampled_alone(families):
         sums = [(math.fsum(values), len(values)) for values in _by_family(per_task, families)]
-        means = sorted(_pooled_mean(rng.choices(sums, k=len(sums))) for _ in range(resamples))
+        means = [_pooled_mean(rng.choices(sums, k=len(sums))) for _ in range(resamples)]
     else:
-        means = sorted(fmean(rng.choices(per_task, k=len(per_task))) for _ in range(resamples))
-    tail = (1.0 - level) / 2.0
-    return quantile(means, tail), quantile(means, 1.0 - tail)
+        means = [fmean(rng.choices(per_task, k=len(per_task))) for _ in range(resamples)]
+    return central_interval(means, level=level)
 
 
 def rate_interval(
@@ -122,6 +121,52 @@ def sign_flip_p_value(
     rng = random.Random(seed)
     flipped = (math.fsum(size if rng.random() < 0.5 else -size for size in moved) for _ in range(resamples))
     return (1 + sum(abs(total) >= observed for total in flipped)) / (1 + resamples)
+
+
+def mcnemar_p_value(won: int, lost: int) -> float:
+    """The p-value of McNemar's exact test, two-sided: `won` pairs went one way only, `lost` the other way only.
+
+    Under the null hypothesis each of these pairs might as well have gone the other way (McNemar 1947): it is the
+    sign-flip test of differences of 1, in closed form.
+    """
+    pairs = won + lost
+    tail = sum(math.comb(pairs, count) for count in range(min(won, lost) + 1))
+    return min(1.0, 2 * tail / (1 << pairs))
+
+
+def paired_rate_interval(won: int, lost: int, n: int, *, level: float = 0.95) -> tuple[float, float]:
+    """The interval of the difference of two rates over the same `n` trials, from the pairs that differ.
+
+    Wald's with half a pair added to each of the four outcomes (Agresti and Min 2005, section 5), which has a width also
+    if no pair differs. Raises ValueError for impossible counts.
+    """
+    if n < 1 or min(won, lost) < 0 or won + lost > n:
+        raise ValueError(f"an interval needs won + lost <= n and n >= 1, not {won=} {lost=} {n=}")
+    difference, pairs = won - lost, n + 2
+    half = NormalDist().inv_cdf(0.5 + level / 2.0) * math.sqrt(won + lost + 1 - difference**2 / pairs) / pairs
+    return max(-1.0, difference / pairs - half), min(1.0, difference / pairs + half)
+
+
+def resampled_rates(
+    strata: Sequence[Sequence[tuple[int, int]]], *, seed: int = 0, resamples: int = 2000
+) -> list[float]:
+    """The rates of bootstrap resamples of clusters, such as sessions, each given as (successes, trials).
+
+    Within each stratum, such as a language, as many clusters as it has are drawn with replacement; the rate is the mean
+    over strata (Davison and Hinkley 1997, sections 3.2 and 3.8). Deterministic for a seed.
+    """
+    rng = random.Random(seed)
+    return [fmean(_rate(rng.choices(stratum, k=len(stratum))) for stratum in strata) for _ in range(resamples)]
+
+
+def _rate(clusters: Sequence[tuple[int, int]]) -> float:
+    return sum(successes for successes, _ in clusters) / sum(trials for _, trials in clusters)
+
+
+def central_interval(values: Sequence[float], *, level: float = 0.95) -> tuple[float, float]:
+    """The percentile interval of resampled `values`."""
+    ordered, tail = sorted(values), (1.0 - level) / 2.0
+    return quantile(ordered, tail), quantile(ordered, 1.0 - tail)
 
 
 def quantile(ordered: Sequence[float], fraction: float) -> float:
