@@ -1,0 +1,1 @@
+"""The analysis of agent sessions: scores with intervals, comparisons, and what programs share with what was shown."""
