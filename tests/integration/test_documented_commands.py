@@ -164,6 +164,12 @@ ELSEWHERE: dict[str, tuple[tuple[str, str], ...]] = {
             "--environment",
         ),
     ),
+    "session report": (
+        (
+            "tests/unit/test_agent_session_report.py::test_the_command_writes_a_report_with_its_charts",
+            "--output --compare",
+        ),
+    ),
     "sft": (
         (
             "tests/models/test_sft_command.py::test_data_of_one_file_is_enough_and_the_plan_says_what_a_run_does",

@@ -5,14 +5,15 @@ from __future__ import annotations
 import click
 
 from agnostics.cli.session.export import export
+from agnostics.cli.session.report import report
 from agnostics.cli.session.run import run
 from agnostics.cli.session.status import status
 
 
 @click.group()
 def command() -> None:
-    """Run agent sessions, show them and export them."""
+    """Run agent sessions, show, export and report them."""
 
 
-for subcommand in (run, status, export):
+for subcommand in (run, status, export, report):
     command.add_command(subcommand)
