@@ -15,8 +15,8 @@ from agnostics.util.text import plural
 if TYPE_CHECKING:
     from openai import APIError, OpenAI
 
-Message = Mapping[str, str]
-"""A chat message: `{"role": "user", "content": …}`."""
+Message = Mapping[str, Any]
+"""A chat message: `{"role": "user", "content": …}`; the assistant's may have `tool_calls`."""
 
 _NO_KEY = "none"  # local servers need no key, but the client does
 _CONNECT_S = 10.0
@@ -33,6 +33,20 @@ _HINTS = {
 }
 
 
+class CalledFunction(BaseModel):
+    """The function of a call, and its arguments as the model wrote them."""
+
+    name: str
+    arguments: str = ""
+
+
+class EndpointCall(BaseModel):
+    """A call of a tool. Some servers give it no id."""
+
+    id: str | None = None
+    function: CalledFunction
+
+
 @dataclass(frozen=True, slots=True)
 class EndpointCompletion:
     """A completion, `truncated` if it reached its limit of tokens. Token counts are 0 if the server reports none."""
@@ -41,10 +55,12 @@ class EndpointCompletion:
     prompt_tokens: int
     completion_tokens: int
     truncated: bool = False
+    calls: tuple[EndpointCall, ...] = ()
 
 
 class _ChatMessage(BaseModel):
     content: str | None = None
+    tool_calls: list[EndpointCall] | None = None
 
 
 class _ChatChoice(BaseModel):
@@ -55,10 +71,15 @@ class _ChatChoice(BaseModel):
     def content(self) -> str:
         return self.message.content or ""
 
+    @property
+    def calls(self) -> tuple[EndpointCall, ...]:
+        return tuple(self.message.tool_calls or ())
+
 
 class _TextChoice(BaseModel):
     text: str
     finish_reason: str | None = None
+    calls: tuple[EndpointCall, ...] = ()
 
     @property
     def content(self) -> str:
@@ -108,9 +129,17 @@ class Endpoint:
         self._client.close()
 
     def chat(
-        self, messages: Sequence[Message], *, max_tokens: int, temperature: float | None = None
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        temperature: float | None = None,
+        tools: Sequence[Mapping[str, Any]] = (),
+        tool_choice: str | Mapping[str, Any] = "auto",
     ) -> EndpointCompletion:
         """A chat completion of at most `max_tokens`; without `temperature`, at the server's default.
+
+        `tools` and `tool_choice` are as the API writes them.
 
         Raises RequestRefused or UsageError if the server refuses the request, AgnosticsError if it cannot be reached,
         fails, or sends no chat completion.
@@ -118,6 +147,8 @@ class Endpoint:
         from openai import APIError, BadRequestError
 
         options: dict[str, Any] = {} if temperature is None else {"temperature": temperature}
+        if tools:
+            options |= {"tools": tools, "tool_choice": tool_choice}
         try:
             try:
                 content = self._send(messages, max_tokens=max_tokens, **options)
@@ -166,7 +197,8 @@ class Endpoint:
             ) from error
         choice, usage = response.choices[0], response.usage or _Usage()
         truncated = choice.finish_reason == "length"
-        return EndpointCompletion(choice.content, usage.prompt_tokens or 0, usage.completion_tokens or 0, truncated)
+        tokens = usage.prompt_tokens or 0, usage.completion_tokens or 0
+        return EndpointCompletion(choice.content, *tokens, truncated, choice.calls)
 
     @property
     def display_url(self) -> str:

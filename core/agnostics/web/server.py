@@ -9,9 +9,9 @@ from typing import Any
 import uvicorn
 
 from agnostics.store.read_only import ReadOnlyStore
+from agnostics.util.listening import base_url, listen
 from agnostics.web.app import application
 from agnostics.web.auth import is_loopback
-from agnostics.web.listening import base_url, listen
 
 MAX_CONCURRENCY = 64
 GRACE_SECONDS = 3

@@ -16,9 +16,9 @@ import uvicorn
 
 from agnostics.types.errors import AgnosticsError
 from agnostics.types.language import Language
+from agnostics.util.listening import base_url, listen
 from agnostics.verify import Verifier
 from agnostics.verify_stream.requests import RequestVerifier
-from agnostics.web.listening import base_url, listen
 from agnostics.web.verify.connection import IDLE_S, Connection
 from agnostics.web.verify.languages import language_finder
 from agnostics.web.verify.service import VerifyService

@@ -1,0 +1,1 @@
+"""The HTTP endpoint through which an agent in a sandbox reaches a model."""

@@ -1,0 +1,109 @@
+"""The server of a gateway: listens on a Unix socket, or on TCP, and serves on a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import socket
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any, Self
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from agnostics.gateway.conversation import ModelBackend
+from agnostics.gateway.limits import MAX_CONNECTIONS, GatewayLimits
+from agnostics.gateway.recording import CallRecorder
+from agnostics.gateway.service import GatewayService
+from agnostics.types.errors import AgnosticsError, describe_error
+from agnostics.util.listening import base_url, listen
+
+_EXIT_S = 10.0
+
+
+class Gateway:
+    """Serves a model to one session, whose requests carry `key`. A context manager.
+
+    Each session has a gateway of its own, with its own socket, thread and limits: what floods or hangs there is felt
+    nowhere else. Leaving it raises AgnosticsError if a call could not be recorded.
+    """
+
+    def __init__(
+        self,
+        backend: ModelBackend,
+        recorder: CallRecorder,
+        listening: socket.socket,
+        limits: GatewayLimits = GatewayLimits(),  # noqa: B008  (it is immutable)
+    ) -> None:
+        self.key = secrets.token_hex(16)
+        self._backend, self._recorder, self._limits = backend, recorder, limits
+        self._socket = listening
+        self._ready = Event()
+        self._thread = Thread(target=self._run, name="agnostics-gateway", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        self._ready.wait()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
+        self._server.should_exit = self._server.force_exit = True
+        self._thread.join(_EXIT_S)
+        self._socket.close()
+        failure = self._service.failure
+        if failure and kind is None:
+            raise AgnosticsError(f"a call of the model could not be recorded: {describe_error(failure)}") from failure
+
+    @property
+    def url(self) -> str:
+        """The address of a gateway on TCP, without `/v1`."""
+        return base_url(self._socket.getsockname()[0], self._socket)
+
+    @property
+    def refused(self) -> int:
+        """The requests that did not reach the model."""
+        return self._service.refused
+
+    def _run(self) -> None:
+        try:
+            asyncio.run(self._serve())
+        finally:
+            self._ready.set()
+
+    async def _serve(self) -> None:
+        self._service = GatewayService(self._backend, self._recorder, self.key, self._limits)
+        self._server = uvicorn.Server(self._config())
+        self._ready.set()
+        try:
+            await self._server.serve(sockets=[self._socket])
+        finally:
+            await self._service.close()
+
+    def _config(self) -> uvicorn.Config:
+        quiet: dict[str, Any] = {"log_config": None, "log_level": "error", "access_log": False, "server_header": False}
+        app = self._service.application()
+        return uvicorn.Config(app, http=_Connection, ws="none", lifespan="off", **quiet)
+
+
+class _Connection(H11Protocol):
+    """A connection, which is closed at once if there are too many."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if len(self.connections) > MAX_CONNECTIONS:
+            transport.abort()
+
+
+def listen_on_unix_socket(path: Path) -> socket.socket:
+    """A socket at `path` that every user of this machine may connect to who may enter its folder."""
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listening.bind(str(path))
+    path.chmod(0o666)
+    listening.listen(MAX_CONNECTIONS)
+    return listening
+
+
+def listen_on_loopback() -> socket.socket:
+    """A socket on a free port of 127.0.0.1."""
+    return listen("127.0.0.1", 0, "try again")
