@@ -31,12 +31,16 @@ class ChatMessage:
 
 @dataclass(frozen=True, slots=True)
 class FunctionTool:
-    """A tool that the model may call. `parameters` is a JSON schema; that of a `custom` tool has one text, `input`."""
+    """A tool that the model may call. `parameters` is a JSON schema; that of a `custom` tool has one text, `input`.
+
+    Only the API of responses has custom tools, and namespaces, which are part of the `name` here.
+    """
 
     name: str
     description: str = ""
     parameters: Mapping[str, Any] = field(default_factory=lambda: {"type": "object", "properties": {}})
     custom: bool = False
+    namespace: str = ""
 
 
 @dataclass(frozen=True, slots=True)

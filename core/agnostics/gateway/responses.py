@@ -97,9 +97,9 @@ class Responses(Api):
 
     def reply(self, reply: ModelReply, parsed: ParsedRequest) -> Json:
         """See `Api.reply`."""
-        custom = {tool.name for tool in parsed.request.tools if tool.custom}
+        tools = {tool.name: tool for tool in parsed.request.tools}
         output = [_message_item(reply.text)] if reply.text or not reply.calls else []
-        output += [_call_item(call, custom=call.name in custom) for call in reply.calls]
+        output += [_call_item(call, tools.get(call.name, FunctionTool(call.name))) for call in reply.calls]
         return {
             **_response(parsed.model, "incomplete" if reply.truncated else "completed"),
             "incomplete_details": {"reason": "max_output_tokens"} if reply.truncated else None,
@@ -142,11 +142,18 @@ def _message_item(text: str) -> Json:
     return {"type": "message", "id": new_id("msg"), "role": "assistant", "status": "completed", "content": [part]}
 
 
-def _call_item(call: FunctionCall, *, custom: bool) -> Json:
-    head = {"call_id": call.id, "name": call.name, "status": "completed"}
-    if custom:
+def _call_item(call: FunctionCall, tool: FunctionTool) -> Json:
+    name = tool.name.removeprefix(_in_namespace(tool.namespace, ""))
+    head = {"call_id": call.id, "name": name, "status": "completed"}
+    if tool.custom:
         return {"type": "custom_tool_call", "id": new_id("ctc"), **head, "input": _custom_input(call.arguments)}
-    return {"type": "function_call", "id": new_id("fc"), **head, "arguments": call.arguments}
+    place = {"namespace": tool.namespace} if tool.namespace else {}
+    return {"type": "function_call", "id": new_id("fc"), **head, **place, "arguments": call.arguments}
+
+
+def _in_namespace(namespace: str | None, name: str) -> str:
+    """The name by which the model knows a tool; other APIs have no namespaces, and no dots in names."""
+    return f"{namespace}__{name}" if namespace else name
 
 
 def _custom_input(arguments: str) -> str:
@@ -217,7 +224,7 @@ def _messages(items: Iterable[_Item]) -> Iterator[ChatMessage]:
 
 
 def _call(item: _Item) -> FunctionCall:
-    name = f"{item.namespace}{item.name}" if item.namespace else item.name
+    name = _in_namespace(item.namespace, item.name)
     custom = item.type == "custom_tool_call"
     arguments = json.dumps({"input": item.input}, ensure_ascii=False) if custom else item.arguments
     return FunctionCall(item.call_id, name, arguments)
@@ -234,12 +241,15 @@ def _message(item: _Item) -> ChatMessage | None:
     return ChatMessage(role, text_of(item.content))
 
 
-def _tools(items: Iterable[_Tool]) -> Iterator[FunctionTool]:
+def _tools(items: Iterable[_Tool], namespace: str = "") -> Iterator[FunctionTool]:
     for item in items:
-        if item.type == "custom":
-            yield FunctionTool(item.name, item.description or "", _CUSTOM_PARAMETERS, custom=True)
+        name, description = _in_namespace(namespace, item.name), item.description or ""
+        if item.type == "namespace":
+            yield from _tools(item.tools, item.name)
+        elif item.type == "custom":
+            yield FunctionTool(name, description, _CUSTOM_PARAMETERS, custom=True)
         elif item.type == "function":
-            tool = FunctionTool(item.name, item.description or "")
+            tool = FunctionTool(name, description, namespace=namespace)
             yield replace(tool, parameters=item.parameters) if item.parameters else tool
 
 
