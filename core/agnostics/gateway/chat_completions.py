@@ -119,6 +119,15 @@ def openai_error(error: ApiError) -> Json:
     return {"error": {"message": error.message, "type": kind, "param": None, "code": error.code}}
 
 
+def request_json(request: ModelRequest, model: str) -> Json:
+    """A request as this API writes it."""
+    messages = [message_json(message) for message in request.messages]
+    sampling = {} if request.temperature is None else {"temperature": request.temperature}
+    tools = [tool_json(tool) for tool in request.tools]
+    chosen = {"tools": tools, "tool_choice": tool_choice_json(request.tool_choice)} if tools else {}
+    return {"model": model, "messages": messages, "max_tokens": request.max_tokens, **sampling, **chosen}
+
+
 def message_json(message: ChatMessage) -> Json:
     """A message as this API writes it."""
     if message.role == "tool":

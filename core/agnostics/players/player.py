@@ -40,6 +40,8 @@ class Player(ABC):
 
     name: str
     description: str
+    model: str = ""
+    """The name of the model that it asks; empty if it asks none."""
     needs_box: bool = True
     """Whether its commands need a sandbox."""
 

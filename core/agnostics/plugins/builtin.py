@@ -71,7 +71,8 @@ def agn_callbacks() -> list[RunCallback]:
 
 @hookimpl
 def agn_players() -> Iterable[Player]:
-    """The replay of recorded programs; imported when a player is looked up."""
+    """The replay of recorded programs, and a bare model; imported when a player is looked up."""
+    from agnostics.players.bare import Bare
     from agnostics.players.replay import Replay
 
-    return [Replay()]
+    return [Bare(), Replay()]

@@ -98,6 +98,7 @@ def _create(store: Store, plugins: PluginManager, options: Mapping[str, Any]) ->
         dataset=absolute_name(options["dataset"]),
         player=player.name,
         player_options={option: getattr(player, option) for option in player_options},
+        model=player.model,
         seed=options["seed"],
     )
     return name

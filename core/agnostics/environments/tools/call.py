@@ -36,10 +36,11 @@ def parse_calls(text: str, form: CallForm, tools: Sequence[Tool]) -> list[ToolCa
     tags, is the whole message. Takes time linear in the text.
     """
     answer = strip_reasoning(text)
-    return [_call(raw, tools) for raw in (json_calls(answer) if form == "json" else text_calls(answer))]
+    return [resolve_call(raw, tools) for raw in (json_calls(answer) if form == "json" else text_calls(answer))]
 
 
-def _call(raw: RawCall | ArgumentError, tools: Sequence[Tool]) -> ToolCall | MalformedCall:
+def resolve_call(raw: RawCall | ArgumentError, tools: Sequence[Tool]) -> ToolCall | MalformedCall:
+    """A call of one of `tools` with the arguments that it takes, or the reason why it is none."""
     if isinstance(raw, ArgumentError):
         return MalformedCall(str(raw))
     tool = next((tool for tool in tools if tool.name == raw.name), None)

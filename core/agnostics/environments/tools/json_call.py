@@ -62,10 +62,11 @@ def _tagged_call(line: str, lines: Iterator[str]) -> RawCall | ArgumentError:
         if following is None:
             return ArgumentError(f"the call is not closed; end it with '{_CLOSE}'")
         line = following
-    return _call("\n".join([*content, line.rstrip().removesuffix(_CLOSE)]))
+    return one_json_call("\n".join([*content, line.rstrip().removesuffix(_CLOSE)]))
 
 
-def _call(text: str) -> RawCall | ArgumentError:
+def one_json_call(text: str) -> RawCall | ArgumentError:
+    """The call that is a text, or the reason why it is none."""
     try:
         with _errors_of_the_call():
             value = _DECODER.decode(text)

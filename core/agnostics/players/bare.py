@@ -1,0 +1,152 @@
+"""The player `bare`: a model without agent software, which calls the operations of the session as tools."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from agnostics.environments.tools.call import MalformedCall, ToolCall, parse_calls, resolve_call
+from agnostics.environments.tools.json_call import one_json_call
+from agnostics.environments.tools.tool import Tool, ToolLimits, announcement
+from agnostics.gateway.conversation import (
+    ChatMessage,
+    FunctionCall,
+    FunctionTool,
+    ModelBackend,
+    ModelReply,
+    ModelRequest,
+)
+from agnostics.gateway.recorded import RecordedBackend
+from agnostics.inference.openai_client import ContextExceeded
+from agnostics.players.model_player import ModelPlayer
+from agnostics.players.player import Game
+from agnostics.players.referee_tools import session_tools
+from agnostics.players.session_calls import SessionCalls
+
+_LIMITS = ToolLimits(characters=20_000)
+_MAX_CALLS = 20
+"""Calls of one message that are carried out."""
+_REMINDERS = 2
+_OUTPUT_TOKENS = 32_768
+"""Of a reply, where the protocol has no limit."""
+_PREFACE = """\
+You have no shell. What is described below as the commands `session fetch`, `session run`, `session submit`, \
+`session status` and `session skip` are tools that you call: fetch, run, submit, status and skip. The tools write_file \
+and read_file keep programs and notes in your workspace, where run and submit find them.
+"""
+_BEGIN = "Begin."
+_AGAIN = "The conversation was too long, and begins again. The session goes on: call status, then fetch. Files are kept."
+    "The conversation was too long and begins again. The session goes on: call status and fetch. Your files are kept."
+)
+_REMINDER = "The session is not finished. Go on: call a tool. {status}"
+
+
+@dataclass
+class Bare(ModelPlayer):
+    """Asks a model for one message after another, and carries out the calls in it, until the session is finished.
+
+    It ends after `turns` messages, or when the model has called no tool though it was told twice to go on. A
+    conversation that has become too long for the model is begun again.
+    """
+
+    form: Literal["tools", "text", "json"] = "tools"
+    """How the model calls tools: as the endpoint's API has it, or in its text, in one of the forms of environments."""
+    turns: Annotated[int, Field(ge=1)] = 2000
+    """The most messages of the model."""
+    temperature: float | None = None
+    """Of the model; its default if there is none."""
+
+    name = "bare"
+    description = "A model behind an endpoint, without agent software: it calls the session's operations as tools."
+
+    def play(self, game: Game) -> None:
+        """See `Player.play`."""
+        with self.backend() as backend:
+            recorded = RecordedBackend(backend, SessionCalls(game.store, game.referee.name))
+            _Match(game, recorded, self).play()
+
+
+class _Match:
+    """A session of this player."""
+
+    def __init__(self, game: Game, backend: ModelBackend, player: Bare) -> None:
+        self._game, self._backend, self._player = game, backend, player
+        self._tools = session_tools(game.referee)
+        protocol = game.referee.state.protocol
+        tools = [_function_tool(tool) for tool in self._tools] if player.form == "tools" else []
+        self._request = ModelRequest(
+            (*self._rules(), ChatMessage("user", _BEGIN)),
+            max_tokens=protocol.output_tokens or _OUTPUT_TOKENS,
+            tools=tuple(tools),
+            temperature=player.temperature,
+        )
+
+    def play(self) -> None:
+        silent = 0
+        for _ in range(self._player.turns):
+            if self._game.referee.state.all_done or silent > _REMINDERS:
+                return
+            reply = self._complete()
+            results = list(self._results(reply))
+            silent = 0 if results else silent + 1
+            self._append(reply.message, *(results or [ChatMessage("user", self._reminder())]))
+            self._game.save_workspace()
+
+    def _rules(self) -> Iterator[ChatMessage]:
+        """The system prompt; in a text form with the tools, which the endpoint is not told of."""
+        form = self._player.form
+        described = [] if form == "tools" else [announcement(self._tools, form)]
+        yield ChatMessage("system", "\n\n".join([_PREFACE + "\n" + self._game.prompt, *described]))
+
+    def _complete(self) -> ModelReply:
+        """The next message of the model. Raises ContextExceeded if a conversation that has just begun is too long."""
+        try:
+            return self._backend.complete(self._request)
+        except ContextExceeded:
+            if len(self._request.messages) <= len(fresh := (*self._rules(), ChatMessage("user", _AGAIN))):
+                raise
+            self._request = replace(self._request, messages=fresh)
+            return self._backend.complete(self._request)
+
+    def _append(self, *messages: ChatMessage) -> None:
+        self._request = replace(self._request, messages=(*self._request.messages, *messages))
+
+    def _results(self, reply: ModelReply) -> Iterator[ChatMessage]:
+        """The results of the calls in a reply, as messages."""
+        if self._player.form == "tools":
+            for number, call in enumerate(reply.calls):
+                text = self._carry_out(_tool_call(call, self._tools)) if number < _MAX_CALLS else "not carried out"
+                yield ChatMessage("tool", text, call_id=call.id)
+        elif calls := parse_calls(reply.text, self._player.form, self._tools):
+            texts = (f"Result of {_name(call)}:\n{self._carry_out(call)}" for call in calls[:_MAX_CALLS])
+            yield ChatMessage("user", "\n\n".join(texts))
+
+    def _carry_out(self, call: ToolCall | MalformedCall) -> str:
+        if isinstance(call, MalformedCall):
+            return call.reason
+        assert self._game.box is not None
+        tool = next(tool for tool in self._tools if tool.name == call.name)
+        return tool.run(self._game.box, call.arguments, _LIMITS).output
+
+    def _reminder(self) -> str:
+        return _REMINDER.format(status=self._game.referee.status().text)
+
+
+def _name(call: ToolCall | MalformedCall) -> str:
+    return call.name if isinstance(call, ToolCall) else "a call"
+
+
+def _function_tool(tool: Tool) -> FunctionTool:
+    function = tool.schema["function"]
+    return FunctionTool(function["name"], function["description"], function["parameters"])
+
+
+def _tool_call(call: FunctionCall, tools: Sequence[Tool]) -> ToolCall | MalformedCall:
+    """A call of the API, read as those in a text are."""
+    return resolve_call(
+        one_json_call(f'{{"name": {json.dumps(call.name)}, "arguments": {call.arguments or "{}"}}}'), tools
+    )
