@@ -39,9 +39,7 @@ You have no shell. What is described below as the commands `session fetch`, `ses
 and read_file keep programs and notes in your workspace, where run and submit find them.
 """
 _BEGIN = "Begin."
-_AGAIN = "The conversation was too long, and begins again. The session goes on: call status, then fetch. Files are kept."
-    "The conversation was too long and begins again. The session goes on: call status and fetch. Your files are kept."
-)
+_AGAIN = "The conversation was too long and begins again. The session goes on: call status, then fetch. Files are kept."
 _REMINDER = "The session is not finished. Go on: call a tool. {status}"
 
 
@@ -130,7 +128,7 @@ class _Match:
             return call.reason
         assert self._game.box is not None
         tool = next(tool for tool in self._tools if tool.name == call.name)
-        return tool.run(self._game.box, call.arguments, _LIMITS).output
+        return tool.run(self._game.box.session, call.arguments, _LIMITS).output
 
     def _reminder(self) -> str:
         return _REMINDER.format(status=self._game.referee.status().text)

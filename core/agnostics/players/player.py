@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from agnostics.players.box import Box
     from agnostics.referee.referee import Referee
-    from agnostics.sandbox.session import Session
+    from agnostics.sandbox.slot_options import Mount
     from agnostics.store.store import Store
     from agnostics.types.language import Language
 
@@ -24,7 +25,7 @@ class Game:
     """The rules of the session and the language's reference card, for a model (`agnostics.referee.prompt`)."""
     store: Store
     """The results database."""
-    box: Session | None
+    box: Box | None
     """The sandbox in which the player's commands run; None for a player that needs none."""
     save_workspace: Callable[[], None]
     """Store the files of the box, from which a resumed session begins; call it between two commands."""
@@ -44,9 +45,15 @@ class Player(ABC):
     """The name of the model that it asks; empty if it asks none."""
     needs_box: bool = True
     """Whether its commands need a sandbox."""
+    agent_language: str | None = None
+    """The programming language of what it mounts, which a protocol may forbid in the box."""
 
     def check_requirements(self) -> None:  # noqa: B027
         """Raise MissingRequirement if something is missing; called before anything starts."""
+
+    def mounts(self) -> Sequence[Mount]:
+        """The folders of this machine that its commands need in the box, such as those of an agent."""
+        return ()
 
     @abstractmethod
     def play(self, game: Game) -> None:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from sqlalchemy import URL
 
+from agnostics.players.box import Box
 from agnostics.players.player import Game, Player
 from agnostics.referee.prompt import session_prompt
 from agnostics.referee.referee import Referee
 from agnostics.referee.state import SessionState
 from agnostics.sandbox.modes import AUTO, Backends
-from agnostics.sandbox.session import Session
-from agnostics.sandbox.session_pool import SessionPool
 from agnostics.store.store import Store
 from agnostics.types.errors import UsageError
 from agnostics.types.language import Language
@@ -51,7 +50,8 @@ def play_session(
         if referee.state.sequence == 0:
             (folder / "workspace.tar").unlink(missing_ok=True)  # of a session in a database that was deleted
         if not referee.state.all_done:
-            with _box(player, language, sandbox, backends, folder / "workspace.tar") as (box, save_workspace):
+            with _box(player, referee, language, sandbox, backends) as box:
+                save_workspace = _restore(box, folder / "workspace.tar")
                 player.play(
                     Game(
                         referee=referee,
@@ -75,20 +75,33 @@ def session_folder(url: URL, name: str) -> Path:
     return state_folder() / "sessions" / database / name
 
 
-@contextmanager
 def _box(
-    player: Player, language: Language, sandbox: str, backends: Backends | None, workspace: Path
-) -> Iterator[tuple[Session | None, Callable[[], None]]]:
-    """The player's sandbox, with the files of `workspace` if there is one, and a function that stores them there."""
+    player: Player, referee: Referee, language: Language, sandbox: str, backends: Backends | None
+) -> AbstractContextManager[Box | None]:
+    """The player's box, if it needs one."""
     if not player.needs_box:
-        yield None, lambda: None
-        return
-    with SessionPool(language, sandbox, warm=0, backends=backends) as pool, pool.open() as box:
-        if workspace.exists():
-            box.restore(workspace.read_bytes())
+        return nullcontext()
+    return Box(
+        referee,
+        language,
+        referee.state.protocol,
+        sandbox=sandbox,
+        backends=backends,
+        mounts=player.mounts(),
+        agent_language=player.agent_language,
+    )
 
-        def save_workspace() -> None:
-            with atomic_write(workspace) as file:
-                file.write(box.snapshot())
 
-        yield box, save_workspace
+def _restore(box: Box | None, workspace: Path) -> Callable[[], None]:
+    """Fill the box with the files of `workspace`, if there is one, and return a function that stores them there."""
+    if box is None:
+        return lambda: None
+    session = box.session
+    if workspace.exists():
+        session.restore(workspace.read_bytes())
+
+    def save_workspace() -> None:
+        with atomic_write(workspace) as file:
+            file.write(session.snapshot())
+
+    return save_workspace
