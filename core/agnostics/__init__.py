@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from agnostics.environments.environment import Environment, Episode, EpisodeLimits, Observation, Transition
     from agnostics.inference.engine import Completion, CompletionRequest, Engine, EngineSettings, SamplingParams
     from agnostics.inference.provider import EngineProvider
+    from agnostics.players.agent import Agent, AgentCommand, Invocation
+    from agnostics.players.agent_package import AgentPackage, npm_platform
     from agnostics.players.player import Game, Player
     from agnostics.plugins.specs import hookimpl
     from agnostics.referee.referee import Referee
@@ -53,6 +55,9 @@ __version__ = "0.1.0"
 __all__ = [
     "FILE_NAME_PATTERN",
     "Action",
+    "Agent",
+    "AgentCommand",
+    "AgentPackage",
     "AgnosticsError",
     "Algorithm",
     "Checker",
@@ -68,6 +73,7 @@ __all__ = [
     "EpisodeLimits",
     "Game",
     "HubSource",
+    "Invocation",
     "Language",
     "LimitOverrides",
     "Limits",
@@ -105,6 +111,7 @@ __all__ = [
     "handshake",
     "harness_path",
     "hookimpl",
+    "npm_platform",
     "unknown_name_error",
 ]
 
@@ -114,6 +121,8 @@ _NAMES_OF_MODULES = {
     "environments.environment": ("Environment", "Episode", "EpisodeLimits", "Observation", "Transition"),
     "inference.engine": ("Completion", "CompletionRequest", "Engine", "EngineSettings", "SamplingParams"),
     "inference.provider": ("EngineProvider",),
+    "players.agent": ("Agent", "AgentCommand", "Invocation"),
+    "players.agent_package": ("AgentPackage", "npm_platform"),
     "players.player": ("Game", "Player"),
     "plugins.specs": ("hookimpl",),
     "referee.referee": ("Referee",),

@@ -51,6 +51,14 @@ class Player(ABC):
     def check_requirements(self) -> None:  # noqa: B027
         """Raise MissingRequirement if something is missing; called before anything starts."""
 
+    @property
+    def is_installed(self) -> bool:
+        """Whether it has what `install` installs."""
+        return True
+
+    def install(self) -> None:  # noqa: B027
+        """Install what it needs from elsewhere, if anything. Raises AgnosticsError if that fails."""
+
     def mounts(self) -> Sequence[Mount]:
         """The folders of this machine that its commands need in the box, such as those of an agent."""
         return ()

