@@ -49,7 +49,7 @@ def next_command(result: str, *, is_first: bool) -> str | None:
         problem = found[1]
         program = WRONG if problem == "echo" else PROGRAMS[problem]
         return _submission(problem, program)
-    if found := re.search(r"(\w+): \d of \d hidden tests passed.*Not solved", result, re.DOTALL):
+    if found := re.search(rf"({'|'.join(PROGRAMS)}): \d of \d hidden tests passed.*Not solved", result, re.DOTALL):
         return _submission(found[1], PROGRAMS[found[1]])
     return None
 
@@ -66,13 +66,26 @@ def work(body: Body) -> Body:
     """The message of a model that works with an agent's shell."""
     shell = next((tool["function"] for tool in body.get("tools", ()) if tool["function"]["name"] in _SHELLS), None)
     if shell is None:
-        return {"content": "A title"}
+        return edit(body)
     results = [text_of(message) for message in body["messages"] if message["role"] == "tool"]
     command = next_command(results[-1] if results else "", is_first=not results)
     wants_mark = any(_MARK in text_of(message) for message in body["messages"] if message["role"] != "tool")
     if command is None and wants_mark:
         command = f"echo {_MARK}"
     return {"content": "I am done."} if command is None else call_of(shell, command)
+
+
+def edit(body: Body) -> Body:
+    """The message of a model that edits a file, in the form that aider asks for; to anything else, a title."""
+    last = text_of(body["messages"][-1])
+    statements = {task["statement"]: task["id"] for task in TASKS}
+    asked = [text_of(message) for message in body["messages"] if message["role"] == "user"]
+    problem = next((name for statement, name in statements.items() if any(statement in text for text in asked)), None)
+    file = re.search(r"Write into (\S+) a program", "".join(asked))
+    if problem is None or file is None:
+        return {"content": "A title"}
+    program = WRONG if problem == "echo" and "Not solved" not in last else PROGRAMS[problem]
+    return {"content": f"{file[1]}\n```\n{program}\n```\n"}
 
 
 def stop_early(body: Body) -> Body:
@@ -89,7 +102,10 @@ def call_of(shell: Body, command: str) -> Body:
     others = {"description": "Works on the problem", "is_background": False}
     needed = {key: other for key, other in others.items() if key in properties}
     function = {"name": shell["name"], "arguments": json.dumps({name: value, **needed})}
-    return {"content": "I go on.", "tool_calls": [{"id": f"call_{next_number()}", "type": "function", "function": function}]}
+    return {
+        "content": "I go on.",
+        "tool_calls": [{"id": f"call_{next_number()}", "type": "function", "function": function}],
+    }
 
 
 def text_of(message: Body) -> str:

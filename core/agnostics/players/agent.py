@@ -27,7 +27,8 @@ from agnostics.types.verification import Verdict
 
 log = logging.getLogger("agnostics")
 
-HOME = "/w/.home"
+_WORKSPACE = "/w"
+HOME = f"{_WORKSPACE}/.home"
 """The agent's home in the box: in the workspace, so that what it remembers outlives an interruption."""
 _PORT = 8000
 _SOCKET = "gateway"
@@ -38,7 +39,7 @@ _END = "every one is final. Nobody can answer questions."
 _AGAIN = "The session is not finished; it goes on where it stands. "
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Invocation:
     """What an agent is given at a start: its task, and its model."""
 
@@ -54,6 +55,8 @@ class Invocation:
     """The most tokens of one reply."""
     context_tokens: int
     """The longest conversation that the model takes, with its reply."""
+    filename: str
+    """What a program of the language is called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +127,16 @@ class Agent(ModelPlayer):
         for number in range(self.starts):
             before = _progress(game.referee.state)
             message = (_AGAIN if number else "") + _BEGIN.format(file=self.prompt_file) + _END
-            url = f"http://127.0.0.1:{_PORT}"
-            invocation = Invocation(message, game.prompt, url, key, self.model, output_tokens, self.context_tokens)
+            invocation = Invocation(
+                message=message,
+                prompt=game.prompt,
+                url=f"http://127.0.0.1:{_PORT}",
+                key=key,
+                model=self.model,
+                output_tokens=output_tokens,
+                context_tokens=self.context_tokens,
+                filename=game.language.filename,
+            )
             command = self.command(invocation)
             box.session.put(_files(self.prompt_file, game.prompt, command.files))
             self._run(box, command)
@@ -138,7 +149,7 @@ class Agent(ModelPlayer):
         began = time.monotonic()
         result = box.session.exec(
             [*forward, *command.argv],
-            environment={"HOME": HOME, **command.environment},
+            environment={"HOME": HOME, "PWD": _WORKSPACE, **command.environment},
             run_s=self.time_s,
             output_bytes=_OUTPUT_BYTES,
         )
@@ -152,7 +163,7 @@ def _progress(state: SessionState) -> int:
 
 
 def _files(prompt_file: str, prompt: str, others: Mapping[str, str]) -> dict[str, bytes]:
-    texts = {prompt_file: prompt, f"{HOME.removeprefix('/w/')}/.keep": "", **others}
+    texts = {prompt_file: prompt, ".home/.keep": "", **others}
     return {name: text.encode() for name, text in texts.items()}
 
 

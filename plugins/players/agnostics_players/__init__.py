@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from agnostics import Player, hookimpl
 
+from agnostics_players.aider import Aider
 from agnostics_players.claude_code import ClaudeCode
 from agnostics_players.codex import Codex
 from agnostics_players.mini_swe_agent import MiniSweAgent
@@ -17,4 +18,4 @@ AGN_CONTRACT = 2
 @hookimpl
 def agn_players() -> list[Player]:
     """The agents of this distribution."""
-    return [ClaudeCode(), Codex(), MiniSweAgent(), OpenCode(), Pi(), QwenCode()]
+    return [Aider(), ClaudeCode(), Codex(), MiniSweAgent(), OpenCode(), Pi(), QwenCode()]

@@ -9,7 +9,7 @@ from agnostics import Agent, AgentCommand, AgentPackage, Invocation
 
 @dataclass
 class MiniSweAgent(Agent):
-    """mini-swe-agent of PyPI with its own configuration `mini.yaml`. It reads no prompt file: its task has the rules."""
+    """mini-swe-agent of PyPI with its own configuration `mini.yaml`. It reads no prompt file: its task is all."""
 
     name = "mini-swe-agent"
     description = "mini-swe-agent 2.4.6: shell commands alone."
