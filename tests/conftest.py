@@ -96,8 +96,9 @@ def postgres_server() -> Iterator[str]:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Let the tests of `tests/unit` start a PostgreSQL server only if they are asked to."""
+    """Let the unit tests start a PostgreSQL server, and others install gigabytes, only if they are asked to."""
     parser.addoption("--postgres", action="store_true", help="run the unit tests of the store on PostgreSQL, too")
+    parser.addoption("--agents", action="store_true", help="install every coding agent and let it play, too")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

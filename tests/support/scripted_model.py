@@ -123,7 +123,10 @@ def next_number() -> int:
 
 
 class ScriptedModel:
-    """Serves `message` at `url`. `tokens` are those of the prompt and of the reply, of each call."""
+    """Serves `message` at `url`; it may raise ValueError to refuse a request.
+
+    `tokens` are those of the prompt and of the reply, of each call.
+    """
 
     def __init__(self, message: Callable[[Body], Body]) -> None:
         self.tokens = list[tuple[int, int]]()
@@ -134,8 +137,11 @@ class ScriptedModel:
 
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                answer = json.dumps(model.answer(message(body), body)).encode()
-                self.send_response(200)
+                try:
+                    status, answer = 200, json.dumps(model.answer(message(body), body)).encode()
+                except ValueError as error:
+                    status, answer = 400, json.dumps({"error": {"message": str(error)}}).encode()
+                self.send_response(status)
                 self.send_header("Content-Length", str(len(answer)))
                 self.end_headers()
                 self.wfile.write(answer)

@@ -22,7 +22,7 @@ from agnostics.players.session_calls import SessionCalls
 from agnostics.referee.state import SessionState
 from agnostics.sandbox.protocol import RunResult
 from agnostics.sandbox.slot_options import Mount
-from agnostics.types.errors import MissingRequirement
+from agnostics.types.errors import AgnosticsError, MissingRequirement
 from agnostics.types.verification import Verdict
 
 log = logging.getLogger("agnostics")
@@ -32,6 +32,9 @@ HOME = f"{_WORKSPACE}/.home"
 """The agent's home in the box: in the workspace, so that what it remembers outlives an interruption."""
 _PORT = 8000
 _SOCKET = "gateway"
+_NOT_FOUND = 127
+_PROFILE = f"PATH={FOLDER}/bin:$PATH\n"
+"""For login shells, which forget the PATH that they are started with."""
 _OUTPUT_BYTES = 16 << 20
 """What an agent may print; one that prints more is ended."""
 _BEGIN = "Read {file} and follow it: work through all problems of the session now, until `session status` says that "
@@ -153,6 +156,11 @@ class Agent(ModelPlayer):
             run_s=self.time_s,
             output_bytes=_OUTPUT_BYTES,
         )
+        if result.exit_code == _NOT_FOUND:
+            raise AgnosticsError(
+                f"{self.name} cannot be started in the box: {_ending(result)}; the image of a language in docker may "
+                "lack what it needs: try --sandbox bubblewrap"
+            )
         if result.verdict is not Verdict.ACCEPTED:
             log.warning("%s ended after %.0f s: %s", self.name, time.monotonic() - began, _ending(result))
 
@@ -163,7 +171,7 @@ def _progress(state: SessionState) -> int:
 
 
 def _files(prompt_file: str, prompt: str, others: Mapping[str, str]) -> dict[str, bytes]:
-    texts = {prompt_file: prompt, ".home/.keep": "", **others}
+    texts = {prompt_file: prompt, ".home/.profile": _PROFILE, **others}
     return {name: text.encode() for name, text in texts.items()}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -15,13 +16,16 @@ from agnostics.referee.prompt import session_prompt
 from agnostics.referee.referee import Referee
 from agnostics.referee.state import SessionState
 from agnostics.sandbox.modes import AUTO, Backends
+from agnostics.sandbox.session import SessionError
 from agnostics.store.store import Store
-from agnostics.types.errors import UsageError
+from agnostics.types.errors import AgnosticsError, UsageError
 from agnostics.types.language import Language
 from agnostics.util.files import atomic_write
 from agnostics.util.locks import file_lock
 from agnostics.util.paths import state_folder
 from agnostics.verify import Verifier
+
+log = logging.getLogger("agnostics")
 
 
 def play_session(
@@ -101,7 +105,14 @@ def _restore(box: Box | None, workspace: Path) -> Callable[[], None]:
         session.restore(workspace.read_bytes())
 
     def save_workspace() -> None:
+        try:
+            snapshot = session.snapshot()
+        except SessionError:
+            raise
+        except AgnosticsError as error:  # too large, or not readable: the player's own doing, and its own loss
+            log.warning("the workspace is not kept for a resumed session: %s", error)
+            return
         with atomic_write(workspace) as file:
-            file.write(session.snapshot())
+            file.write(snapshot)
 
     return save_workspace
