@@ -63,6 +63,7 @@ LONG = (
     *("test_languages_advise", "test_wheels", "test_bench", "test_verify_verdicts", "test_plugins", "test_streams"),
     "test_session_command",
     *("test_gguf", "test_rollout_engines", "test_launch", "test_ranks", "test_served_adapter", "test_advise"),
+    *("test_players", "test_gateway"),
     *("test_train_policy", "test_bench_train", "test_run_overlap", "test_memory_estimate", "test_tutorial"),
     *("test_data_parallel", "test_mixture_of_experts", "test_lora", "test_engine_loop", "test_model_families"),
     *("test_run_algorithms", "test_eval_command", "test_sleep_mode", "test_sft_command", "test_trl_example"),

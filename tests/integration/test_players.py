@@ -16,7 +16,7 @@ import pytest
 import scripted_model
 from agent_session import BRAINFUCK
 from agnostics.players.agent import Agent, AgentCommand, Invocation
-from agnostics.players.bare import Bare
+from agnostics.players.bare import BareModel
 from agnostics.players.model_player import ModelPlayer
 from agnostics.players.session_runner import play_session
 from agnostics.referee.problem import Problem
@@ -155,7 +155,7 @@ def test_a_bare_model_solves_a_session_in_each_form_of_calls(
     form: Any, call: Callable[..., Body], play: Callable[..., Played]
 ) -> None:
     with serving(solve_with(call)) as model:
-        played = play(Bare(endpoint=model.url, model="small", form=form), problems=2)
+        played = play(BareModel(endpoint=model.url, model="small", form=form), problems=2)
     assert played.solved == [True, True]
     assert [len(problem.submissions) for problem in played.state.problems] == [2, 1]
     assert [problem.runs for problem in played.state.problems] == [2, 1]
@@ -166,7 +166,7 @@ def test_a_bare_model_solves_a_session_in_each_form_of_calls(
 
 def test_a_bare_model_that_calls_nothing_is_told_twice_to_go_on(play: Callable[..., Played]) -> None:
     with serving(lambda _: {"content": "I think."}) as model:
-        played = play(Bare(endpoint=model.url, model="small"))
+        played = play(BareModel(endpoint=model.url, model="small"))
     assert len(played.calls) == 3
     last = json.loads(played.calls[-1].request)["messages"]
     assert [message["role"] for message in last] == ["system", "user", "assistant", "user", "assistant", "user"]
@@ -176,7 +176,7 @@ def test_a_bare_model_that_calls_nothing_is_told_twice_to_go_on(play: Callable[.
 
 def test_a_bare_model_has_a_budget_of_turns(play: Callable[..., Played]) -> None:
     with serving(lambda _: tool_call("status")) as model:
-        played = play(Bare(endpoint=model.url, model="small", turns=5))
+        played = play(BareModel(endpoint=model.url, model="small", turns=5))
     assert len(played.calls) == 5
 
 
@@ -192,7 +192,7 @@ def test_a_call_of_a_bare_model_that_cannot_be_carried_out_is_told_so(play: Call
     ]
     answers = iter(calls)
     with serving(lambda _: next(answers)) as model:
-        played = play(Bare(endpoint=model.url, model="small", turns=len(calls)))
+        played = play(BareModel(endpoint=model.url, model="small", turns=len(calls)))
     requests = [json.loads(call.request)["messages"][-1]["content"] for call in played.calls[1:]]
     expected = [
         "there is no tool 'shell'",
@@ -215,7 +215,7 @@ def test_a_conversation_that_is_too_long_for_the_model_begins_again(play: Callab
         return solve(body)
 
     with serving(forgetful) as model:
-        played = play(Bare(endpoint=model.url, model="small"))
+        played = play(BareModel(endpoint=model.url, model="small"))
     assert played.solved == [True] * 4
     refused = [call for call in played.calls if call.status != 200]
     assert refused
@@ -225,7 +225,7 @@ def test_a_conversation_that_is_too_long_for_the_model_begins_again(play: Callab
 
 @pytest.mark.parametrize("options", [{}, {"endpoint": "http://localhost:1/v1"}, {"model": "m"}])
 def test_a_player_without_a_model_says_what_to_set(options: dict[str, str]) -> None:
-    for player in (Bare(), *AGENTS.values()):
+    for player in (BareModel(), *AGENTS.values()):
         with pytest.raises(UsageError, match="--set endpoint=URL --set model=NAME"):
             replace(player, **options).check_requirements()  # type: ignore[type-var]
 
@@ -293,7 +293,7 @@ def test_an_agent_that_floods_costs_its_own_session_alone(play: Callable[..., Pl
         flooding.start()
         time.sleep(2)
         began = time.monotonic()
-        played = play(Bare(endpoint=model.url, model="small", turns=3))
+        played = play(BareModel(endpoint=model.url, model="small", turns=3))
         other_s = time.monotonic() - began
         flooding.join(60)
     assert len(played.calls) == 3

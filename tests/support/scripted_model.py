@@ -21,7 +21,7 @@ PROGRAMS: Mapping[str, str] = {
     "next": ",[+.,]",
 }
 """Correct programs, by problem."""
-TASKS = [
+TASKS: list[dict[str, Any]] = [
     {"id": "echo", "statement": "Print the input as it is.", "tests": [["abc", "abc"], ["x", "x"]]},
     {"id": "twice", "statement": "Print each character twice.", "tests": [["ab", "aabb"], ["z", "zz"]]},
     {"id": "first", "statement": "Print the first character.", "tests": [["hello", "h"], ["z", "z"]]},
@@ -37,7 +37,7 @@ Body = dict[str, Any]
 
 def task_lines() -> str:
     """The problems as lines of a JSON data set."""
-    lines = [{**task, "tests": [{"input": i, "output": o} for i, o in task["tests"]]} for task in TASKS]  # type: ignore[attr-defined]
+    lines = [{**task, "tests": [{"input": i, "output": o} for i, o in task["tests"]]} for task in TASKS]
     return "".join(json.dumps(line) + "\n" for line in lines)
 
 

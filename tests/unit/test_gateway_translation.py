@@ -142,6 +142,14 @@ def test_the_events_of_responses_are_numbered_and_make_up_the_reply(answer: list
     assert done == body["output"] == events[-1]["response"]["output"]
 
 
+def test_the_events_of_messages_have_a_beginning_and_an_end() -> None:
+    api = Messages()
+    asked = api.parse(messages_body([ChatMessage("user", "hello")]), 100)
+    events = data_of(api.events(api.reply(ModelReply("hi", (), 7, 3), asked)))
+    block = ["content_block_start", "content_block_delta", "content_block_stop"]
+    assert [event["type"] for event in events] == ["message_start", *block, "message_delta", "message_stop"]
+
+
 @pytest.mark.parametrize("api", APIS, ids=lambda api: api.name)
 def test_a_reply_gets_no_more_tokens_than_the_session_has(api: Api) -> None:
     body = BODIES[api.name]([ChatMessage("user", "hello")])

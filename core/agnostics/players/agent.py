@@ -127,9 +127,9 @@ class Agent(ModelPlayer):
 
     def _play(self, game: Game, box: Box, key: str, output_tokens: int) -> None:
         """Start the agent, and again while it gets on."""
-        for number in range(self.starts):
+        for _ in range(self.starts):
             before = _progress(game.referee.state)
-            message = (_AGAIN if number else "") + _BEGIN.format(file=self.prompt_file) + _END
+            message = (_AGAIN if before else "") + _BEGIN.format(file=self.prompt_file) + _END
             invocation = Invocation(
                 message=message,
                 prompt=game.prompt,

@@ -121,8 +121,10 @@ def _run(command: Sequence[str], package: AgentPackage) -> None:
         ) from error
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if line.strip() and not line.startswith("WARNING")]
-        reason = lines[-1].strip()[:_ERROR_CHARACTERS] if lines else f"exit status {done.returncode}"
+        told = lines[-1:] if package.registry == "pypi" else lines[:2]  # npm ends with where its log is
+        reason = " ".join(" ".join(told).split())[:_ERROR_CHARACTERS] or f"exit status {done.returncode}"
         source = "PyPI" if package.registry == "pypi" else "npm's registry"
         raise AgnosticsError(
-            f"{package.name} {package.version} could not be installed: {reason}; is there a network that leads to {source}?"
+            f"{package.name} {package.version} could not be installed: {reason}; is there a network that leads to "
+            f"{source}?"
         )

@@ -44,7 +44,7 @@ _REMINDER = "The session is not finished. Go on: call a tool. {status}"
 
 
 @dataclass
-class Bare(ModelPlayer):
+class BareModel(ModelPlayer):
     """Asks a model for one message after another, and carries out the calls in it, until the session is finished.
 
     It ends after `turns` messages, or when the model has called no tool though it was told twice to go on. A
@@ -71,7 +71,7 @@ class Bare(ModelPlayer):
 class _Match:
     """A session of this player."""
 
-    def __init__(self, game: Game, backend: ModelBackend, player: Bare) -> None:
+    def __init__(self, game: Game, backend: ModelBackend, player: BareModel) -> None:
         self._game, self._backend, self._player = game, backend, player
         self._tools = session_tools(game.referee)
         protocol = game.referee.state.protocol

@@ -61,7 +61,7 @@ class Run(_SessionTool):
         return _with_program(session, arguments["file"], operate, limits)
 
 
-class Submit(_SessionTool):
+class SubmitProgram(_SessionTool):
     """A submission of a program in the workspace."""
 
     name = "submit"
@@ -141,7 +141,7 @@ class ReadFile(Tool):
 def session_tools(referee: Referee) -> tuple[Tool, ...]:
     """The tools of a session; `skip` is not among them if its protocol never allows it."""
     skip = () if referee.state.protocol.skip == "never" else (Skip(referee),)
-    return (Fetch(referee), Run(referee), Submit(referee), Status(referee), *skip, WriteFile(), ReadFile())
+    return (Fetch(referee), Run(referee), SubmitProgram(referee), Status(referee), *skip, WriteFile(), ReadFile())
 
 
 def _needed(text: str, name: str) -> str:

@@ -72,7 +72,7 @@ def agn_callbacks() -> list[RunCallback]:
 @hookimpl
 def agn_players() -> Iterable[Player]:
     """The replay of recorded programs, and a bare model; imported when a player is looked up."""
-    from agnostics.players.bare import Bare
+    from agnostics.players.bare import BareModel
     from agnostics.players.replay import Replay
 
-    return [Bare(), Replay()]
+    return [BareModel(), Replay()]
