@@ -15,12 +15,13 @@ from pydantic import Field
 
 from agnostics.gateway.limits import GatewayLimits
 from agnostics.players.agent_package import AgentPackage
-from agnostics.players.box import FOLDER, Box
+from agnostics.players.box import FOLDER
 from agnostics.players.model_player import ModelPlayer
 from agnostics.players.player import Game
 from agnostics.players.session_calls import SessionCalls
 from agnostics.referee.state import SessionState
 from agnostics.sandbox.protocol import RunResult
+from agnostics.sandbox.session import Session
 from agnostics.sandbox.slot_options import Mount
 from agnostics.types.errors import AgnosticsError, MissingRequirement
 from agnostics.types.verification import Verdict
@@ -116,17 +117,18 @@ class Agent(ModelPlayer):
         """See `Player.play`."""
         from agnostics.gateway.server import Gateway, listen_on_unix_socket
 
-        assert game.box is not None
+        assert game.folder is not None
         tokens = game.referee.state.protocol.output_tokens
         limits = GatewayLimits() if tokens is None else GatewayLimits(output_tokens=tokens)
         calls = SessionCalls(game.store, game.referee.name)
-        path = game.box.folder / _SOCKET
+        path = game.folder / _SOCKET
         path.unlink(missing_ok=True)
         with self.backend() as backend, Gateway(backend, calls, listen_on_unix_socket(path), limits) as gateway:
-            self._play(game, game.box, gateway.key, limits.output_tokens)
+            self._play(game, gateway.key, limits.output_tokens)
 
-    def _play(self, game: Game, box: Box, key: str, output_tokens: int) -> None:
+    def _play(self, game: Game, key: str, output_tokens: int) -> None:
         """Start the agent, and again while it gets on."""
+        assert game.box is not None
         for _ in range(self.starts):
             before = _progress(game.referee.state)
             message = (_AGAIN if before else "") + _BEGIN.format(file=self.prompt_file) + _END
@@ -141,16 +143,16 @@ class Agent(ModelPlayer):
                 filename=game.language.filename,
             )
             command = self.command(invocation)
-            box.session.put(_files(self.prompt_file, game.prompt, command.files))
-            self._run(box, command)
+            game.box.put(_files(self.prompt_file, game.prompt, command.files))
+            self._run(game.box, command)
             game.save_workspace()
             if game.referee.state.all_done or _progress(game.referee.state) == before:
                 return
 
-    def _run(self, box: Box, command: AgentCommand) -> None:
+    def _run(self, box: Session, command: AgentCommand) -> None:
         forward = ["session", "forward", str(_PORT), f"{FOLDER}/{_SOCKET}", "--"]
         began = time.monotonic()
-        result = box.session.exec(
+        result = box.exec(
             [*forward, *command.argv],
             environment={"HOME": HOME, "PWD": _WORKSPACE, **command.environment},
             run_s=self.time_s,

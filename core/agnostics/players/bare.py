@@ -128,7 +128,7 @@ class _Match:
             return call.reason
         assert self._game.box is not None
         tool = next(tool for tool in self._tools if tool.name == call.name)
-        return tool.run(self._game.box.session, call.arguments, _LIMITS).output
+        return tool.run(self._game.box, call.arguments, _LIMITS).output
 
     def _reminder(self) -> str:
         return _REMINDER.format(status=self._game.referee.status().text)

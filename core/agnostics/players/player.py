@@ -5,11 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from agnostics.players.box import Box
     from agnostics.referee.referee import Referee
+    from agnostics.sandbox.session import Session
     from agnostics.sandbox.slot_options import Mount
     from agnostics.store.store import Store
     from agnostics.types.language import Language
@@ -25,8 +26,10 @@ class Game:
     """The rules of the session and the language's reference card, for a model (`agnostics.referee.prompt`)."""
     store: Store
     """The results database."""
-    box: Box | None
+    box: Session | None
     """The sandbox in which the player's commands run; None for a player that needs none."""
+    folder: Path | None
+    """The folder of this machine that the box shows as `/session`: a socket that is made in it can be connected to."""
     save_workspace: Callable[[], None]
     """Store the files of the box, from which a resumed session begins; call it between two commands."""
     model: str = ""

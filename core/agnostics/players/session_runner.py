@@ -62,7 +62,8 @@ def play_session(
                         language=language,
                         prompt=session_prompt(language, referee.state.protocol, referee.problems),
                         store=store,
-                        box=box,
+                        box=box.session if box else None,
+                        folder=box.folder if box else None,
                         save_workspace=save_workspace,
                         model=referee.model,
                     )
