@@ -32,6 +32,7 @@ from agnostics.types.task import Task, Test
 from agnostics.util.paths import cache_folder
 from agnostics.verify import Verifier
 from agnostics_players import agn_players
+from command_line import Agn
 from scripted_model import Body, ScriptedModel
 from sqlalchemy import select
 
@@ -385,6 +386,16 @@ def check_agent(name: str, installed: Callable[[str], Agent], play: Callable[...
     assert [len(problem.submissions) for problem in played.state.problems] == [2, 1, 1, 1]
     assert sorted(played.tokens) == sorted(model.tokens)
     assert {(call.api, call.status) for call in played.calls} == {(APIS.get(name, "chat"), 200)}
+
+
+def test_players_are_listed_and_their_agents_installed_by_name(installed: Callable[[str], Agent], agn: Agn) -> None:
+    installed("codex")
+    listed = agn("session", "players").stdout
+    assert {"bare", "replay", *AGENTS} <= set(listed.split())
+    rows = agn("session", "players", "--json").json
+    assert next(row for row in rows if row["player"] == "codex")["installed"]
+    assert agn("session", "players", "install", "codex").stdout == "codex is installed\n"
+    assert agn("session", "players", "install", "codx").complaint == "agn: unknown player 'codx'; did you mean 'codex'?"
 
 
 @pytest.mark.slow
