@@ -9,7 +9,7 @@ from agnostics.environments.tools.form import CallForm
 from agnostics.environments.tools.json_call import json_calls
 from agnostics.environments.tools.raw_call import RawCall
 from agnostics.environments.tools.text_call import text_calls
-from agnostics.environments.tools.tool import ArgumentError, Tool, shown
+from agnostics.environments.tools.tool import ArgumentError, ToolInterface, shown
 from agnostics.types.code_extraction import strip_reasoning
 
 
@@ -28,7 +28,7 @@ class MalformedCall:
     reason: str
 
 
-def parse_calls(text: str, form: CallForm, tools: Sequence[Tool]) -> list[ToolCall | MalformedCall]:
+def parse_calls(text: str, form: CallForm, tools: Sequence[ToolInterface]) -> list[ToolCall | MalformedCall]:
     """The calls in a completion, in order, without those in its reasoning.
 
     A call begins with an opening tag at the start of a line (in JSON, also within one, where an object or the end of
@@ -39,7 +39,7 @@ def parse_calls(text: str, form: CallForm, tools: Sequence[Tool]) -> list[ToolCa
     return [resolve_call(raw, tools) for raw in (json_calls(answer) if form == "json" else text_calls(answer))]
 
 
-def resolve_call(raw: RawCall | ArgumentError, tools: Sequence[Tool]) -> ToolCall | MalformedCall:
+def resolve_call(raw: RawCall | ArgumentError, tools: Sequence[ToolInterface]) -> ToolCall | MalformedCall:
     """A call of one of `tools` with the arguments that it takes, or the reason why it is none."""
     if isinstance(raw, ArgumentError):
         return MalformedCall(str(raw))

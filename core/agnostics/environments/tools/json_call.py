@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import NoReturn
 
 from agnostics.environments.tools.raw_call import RawCall
-from agnostics.environments.tools.tool import ArgumentError, Tool, shown
+from agnostics.environments.tools.tool import ArgumentError, ToolInterface, shown
 
 _OPEN, _CLOSE = "<tool_call>", "</tool_call>"
 _MARKS = ("<|python_tag|>", "[TOOL_CALLS]")
@@ -128,7 +128,7 @@ def _name_and_arguments(value: object) -> tuple[str, Mapping[str, object]]:
     return name, arguments
 
 
-def _arguments(given: Mapping[str, object], tool: Tool) -> Mapping[str, str]:
+def _arguments(given: Mapping[str, object], tool: ToolInterface) -> Mapping[str, str]:
     for name in tool.parameters:
         if name not in given:
             raise ArgumentError(f"the argument '{name}' is missing")

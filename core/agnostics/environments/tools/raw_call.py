@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from agnostics.environments.tools.tool import Tool
+from agnostics.environments.tools.tool import ToolInterface
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,4 +13,4 @@ class RawCall:
     """The name in a call, and what makes the rest a tool's arguments, or raises ArgumentError."""
 
     name: str
-    arguments_for: Callable[[Tool], Mapping[str, str]]
+    arguments_for: Callable[[ToolInterface], Mapping[str, str]]

@@ -48,8 +48,8 @@ class ToolResult:
     """The file that was submitted, byte for byte."""
 
 
-class Tool(ABC):
-    """Something that a model can do in a session. It has no state of its own, and one object serves all sessions."""
+class ToolInterface(ABC):
+    """What a model is told of a tool, and how its calls are read."""
 
     name: ClassVar[str]
     description: ClassVar[str]
@@ -63,10 +63,6 @@ class Tool(ABC):
     def arguments_of(self, content: str) -> Mapping[str, str]:
         """The arguments in the content of a call in the text form. Raises ArgumentError if there are none."""
 
-    @abstractmethod
-    def run(self, session: Session, arguments: Mapping[str, str], limits: ToolLimits) -> ToolResult:
-        """Do it. What the model did wrong is in the result; raises SessionError if the sandbox fails."""
-
     @property
     def schema(self) -> dict[str, Any]:
         """The tool as `tools=` of a chat template takes it: a function with a JSON schema."""
@@ -76,7 +72,15 @@ class Tool(ABC):
         return {"type": "function", "function": function}
 
 
-def announcement(tools: Sequence[Tool], form: CallForm) -> str:
+class Tool(ToolInterface):
+    """Something that a model can do in a session. It has no state of its own, and one object serves all sessions."""
+
+    @abstractmethod
+    def run(self, session: Session, arguments: Mapping[str, str], limits: ToolLimits) -> ToolResult:
+        """Do it. What the model did wrong is in the result; raises SessionError if the sandbox fails."""
+
+
+def announcement(tools: Sequence[ToolInterface], form: CallForm) -> str:
     """The part of a system prompt that describes the tools.
 
     In the text form it is as in section 17 of the Code World Model's paper; in JSON, what the template of Qwen 3 makes
@@ -85,12 +89,12 @@ def announcement(tools: Sequence[Tool], form: CallForm) -> str:
     return _json_announcement(tools) if form == "json" else _text_announcement(tools)
 
 
-def _text_announcement(tools: Sequence[Tool]) -> str:
+def _text_announcement(tools: Sequence[ToolInterface]) -> str:
     described = (f"<tool: {tool.name}>\n{tool.usage}\n</tool>\n{tool.description}" for tool in tools)
     return "\n\n".join(["You have access to the following tools:", *described])
 
 
-def _json_announcement(tools: Sequence[Tool]) -> str:
+def _json_announcement(tools: Sequence[ToolInterface]) -> str:
     schemas = "\n".join(json.dumps(tool.schema, ensure_ascii=False) for tool in tools)
     return (
         "# Tools\n\nYou may call one or more functions to assist with the user query.\n\n"
