@@ -102,8 +102,11 @@ class Episode(Protocol):
     def tool(self, text: str) -> Observation:
         """The output of a tool, likewise; a message of the user where the chat template has no role for tools."""
 
-    async def verify(self, program: str | None, task: Task | None = None) -> Verification:
-        """The verification of a program, on the episode's task or on another one."""
+    async def verify(self, program: str | None, task: Task | None = None, *, every_test: bool = False) -> Verification:
+        """The verification of a program, on the episode's task or on another one.
+
+        With `every_test` the tests after a failed one are run too.
+        """
 
     async def compare_answers(self, prediction: str, gold: str) -> Equality:
         """Whether two mathematical answers are equal; unknown if the comparison was stopped at a limit."""

@@ -19,12 +19,11 @@ from agnostics.rollout.episode_journal import EpisodeJournal
 from agnostics.rollout.episode_player import EpisodePlayer
 from agnostics.rollout.episode_sandboxes import EpisodeSandboxes
 from agnostics.rollout.rollout_verifier import RolloutVerifier, verification_timeout
-from agnostics.rollout.running_episode import EpisodeThreads, RunningEpisode
+from agnostics.rollout.running_episode import EpisodeThreads, RunningEpisode, Verifications
 from agnostics.rollout.sources import CompletionSource, SampleRequest
 from agnostics.rollout.transcript import Transcript
 from agnostics.types.errors import AgnosticsError
 from agnostics.types.rollout import Rollout
-from agnostics.types.verification import Verification
 
 _THREADS = 64
 """Commands of sessions and other work of environments at the same time."""
@@ -95,7 +94,7 @@ class EpisodeLoop:
         Without `stop_on_failure` every test of a program is run, also after a failed one. A program that the episodes
         of one prompt hold several times is verified once.
         """
-        shared = defaultdict[int, dict[str | None, asyncio.Future[Verification]]](dict)
+        shared = defaultdict[int, Verifications](dict)
 
         def play(request: SampleRequest) -> Coroutine[Any, Any, Rollout]:
             episode = RunningEpisode(

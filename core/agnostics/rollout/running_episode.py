@@ -40,6 +40,11 @@ class EpisodeThreads:
             executor.shutdown(wait=False, cancel_futures=True)
 
 
+Verifications = dict[tuple[str | None, bool], asyncio.Future[Verification]]
+"""The verifications of a task's programs, which the episodes of a group share: by the program, and whether it stops at
+a failed test."""
+
+
 @dataclass(slots=True)
 class RunningEpisode:
     """An episode while it is played; see `agnostics.environments.environment.Episode`."""
@@ -48,8 +53,7 @@ class RunningEpisode:
     limits: EpisodeLimits
     verifier: RolloutVerifier
     stop_on_failure: bool
-    verifications: dict[str | None, asyncio.Future[Verification]]
-    """Those of the task's programs, which the episodes of a group share."""
+    verifications: Verifications
     renderer: ConversationRenderer | None
     sandboxes: EpisodeSandboxes
     threads: EpisodeThreads
@@ -84,16 +88,18 @@ class RunningEpisode:
         """See `Episode.tool`."""
         return self._observation(text, "tool")
 
-    async def verify(self, program: str | None, task: Task | None = None) -> Verification:
+    async def verify(self, program: str | None, task: Task | None = None, *, every_test: bool = False) -> Verification:
         """See `Episode.verify`."""
+        stops = self.stop_on_failure and not every_test
         if task is not None:
-            return await self._verify(program, task)
-        if program not in self.verifications:
-            self.verifications[program] = asyncio.ensure_future(self._verify(program, self.task))
-        return await asyncio.shield(self.verifications[program])
+            return await self._verify(program, task, stops)
+        key = (program, stops)
+        if key not in self.verifications:
+            self.verifications[key] = asyncio.ensure_future(self._verify(program, self.task, stops))
+        return await asyncio.shield(self.verifications[key])
 
-    async def _verify(self, program: str | None, task: Task) -> Verification:
-        submit = partial(self.verifier.submit, program, task, stop_on_failure=self.stop_on_failure)
+    async def _verify(self, program: str | None, task: Task, stop_on_failure: bool) -> Verification:
+        submit = partial(self.verifier.submit, program, task, stop_on_failure=stop_on_failure)
         submitted = await asyncio.get_running_loop().run_in_executor(self.threads.submitting, submit)
         return await asyncio.wrap_future(submitted)
 
