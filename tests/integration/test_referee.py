@@ -13,7 +13,8 @@ from agent_sessions import COPY, FIRST, INVALID, LOOP, create, task, without_tim
 from agnostics.plugins.manager import load_plugins
 from agnostics.referee import referee as referee_module
 from agnostics.referee.export import export_session
-from agnostics.referee.referee import MAX_INPUT_BYTES, MAX_PROGRAM_BYTES, Referee
+from agnostics.referee.grading import MAX_INPUT_BYTES, MAX_PROGRAM_BYTES
+from agnostics.referee.referee import Referee
 from agnostics.referee.session_rows import find_session, read_events
 from agnostics.referee.state import Event
 from agnostics.store import Store

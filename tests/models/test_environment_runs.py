@@ -113,3 +113,17 @@ def test_episodes_are_played_while_the_policy_is_updated_within_the_bound_on_the
     assert sum(value for (value,) in home.query(of_step, run, "stale_rollouts")) <= 0.1 * 5 * 16
     assert max(value for (value,) in home.query(of_step, run, "logprob_mismatch")) < 1e-5
     assert home.query("select max(turns) from episodes where run = ?", run) == [(3,)]
+
+
+def test_a_run_trains_on_the_problems_of_a_session_and_its_turns_are_learnt_from_exactly(
+    starter_model: Path, home: Any
+) -> None:
+    settings = [*SETTINGS, "environment=session", "episode.max_turns=3"]
+    run = home.run("--model", str(starter_model), "--steps", "2", settings=settings)["run"]
+    metrics = dict(home.query("select name, max(value) from step_metric where run_id = ? group by 1", run))
+    assert metrics["logprob_mismatch"] < 1e-5
+    assert metrics["tokens_mean"] > 0
+    told = home.query("select observation from turns where run = ? and observation is not null", run)
+    assert {text for (text,) in told} & {"There is no program in the message."}
+    (most,) = home.query("select max(turns) from episodes where run = ?", run)[0]
+    assert most == 3

@@ -39,8 +39,9 @@ def agn_rewards() -> list[RewardPolicy]:
 def agn_environments() -> Iterable[Environment[Any]]:
     """The single answer, and episodes of several turns; imported when an environment is looked up."""
     from agnostics.environments import BUILTIN_ENVIRONMENTS
+    from agnostics.referee.environment import ProtocolSession
 
-    return list(BUILTIN_ENVIRONMENTS)
+    return [*BUILTIN_ENVIRONMENTS, ProtocolSession()]
 
 
 @hookimpl

@@ -17,6 +17,18 @@ LIBRARY_FOLDER = "reference_lib"
 _HOSTS: dict[HostLanguage, str] = {"python": "Python", "javascript": "JavaScript", "rust": "Rust"}
 
 
+def runs_rule(protocol: Protocol) -> str:
+    """How often a program may be run."""
+    return "any number of times" if protocol.runs is None else f"at most {plural(protocol.runs, 'time')}"
+
+
+def submission_rule(protocol: Protocol) -> str:
+    """What a submission returns."""
+    if protocol.feedback == "count":
+        return "A submission returns the number of hidden tests that passed, and nothing else about them."
+    return "A submission returns PASS, WRONG ANSWER or RUNTIME ERROR for each hidden test, and nothing else."
+
+
 def session_prompt(language: Language, protocol: Protocol, problems: Sequence[Problem]) -> str:
     """The prompt for a player that solves `problems` in `language` under `protocol`."""
     return "\n\n".join(_sections(language, protocol, problems)) + "\n"
@@ -59,9 +71,7 @@ def _tiers(problems: Sequence[Problem]) -> str:
 
 
 def _commands(protocol: Protocol, suffix: str) -> Iterator[str]:
-    runs = (
-        "any number of times" if protocol.runs is None else f"at most {plural(protocol.runs, 'time')} for each problem"
-    )
+    runs = runs_rule(protocol) + ("" if protocol.runs is None else " for each problem")
     submissions = plural(protocol.submissions, "submission")
     yield "| command | what it does |"
     yield "|---|---|"
@@ -76,10 +86,7 @@ def _commands(protocol: Protocol, suffix: str) -> Iterator[str]:
 
 def _rules(protocol: Protocol, language: Language, suffix: str) -> Iterator[str]:
     yield "Problems have a fixed order. One is final when it is solved or has no submission left; it is not revisited."
-    if protocol.feedback == "count":
-        yield "A submission returns the number of hidden tests that passed, and nothing else about them."
-    else:
-        yield "A submission returns PASS, WRONG ANSWER or RUNTIME ERROR for each hidden test, and nothing else."
+    yield submission_rule(protocol)
     if protocol.runs is not None:
         yield f"There are {plural(protocol.runs, 'run')} for each problem; you may submit before they are used."
     yield "A program must compute its output from its input: do not print outputs that are written into the program."

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from agnostics.referee.export import as_player_sees, export_session
+from agnostics.referee.grading import data_of_run, data_of_submission, task_of_run, why_too_large
 from agnostics.referee.problem import Problem
 from agnostics.referee.replies import (
     Reply,
@@ -23,19 +24,14 @@ from agnostics.referee.replies import (
 )
 from agnostics.referee.session_rows import append_event, find_session, read_events, read_problems
 from agnostics.referee.state import Event, Kind, Reason, SessionState
-from agnostics.sandbox.job_codec import to_bytes
 from agnostics.store.database import reading
 from agnostics.store.store import Store
 from agnostics.types.errors import AgnosticsError, UsageError
 from agnostics.types.language import Language
-from agnostics.types.task import Comparison, Task, Test
+from agnostics.types.task import Task
 from agnostics.types.verification import Verdict, Verification
 from agnostics.verify import Verifier
 
-MAX_PROGRAM_BYTES = 1 << 20
-"""The largest program that is run or graded."""
-MAX_INPUT_BYTES = 1 << 16
-"""The largest input of a run."""
 MAX_RECORDED_REFUSALS = 1000
 """Refusals of a session that are recorded; more are answered alone, so that a flood does not fill the database."""
 _ATTEMPTS = 2
@@ -115,17 +111,12 @@ class Referee:
         `data`: verdict, exit_code, signal, stdout, stderr, truncated (whether an output was cut), runs_left.
         """
         with self._operation() as seconds:
-            if reason := self._state.why_no_run() or _why_too_large(program, stdin):
+            if reason := self._state.why_no_run() or why_too_large(program, stdin):
                 return self._refused("run", reason)
-            limits = self._open_problem().task.limits
-            test = Test(input=stdin, output="")
-            task = Task(id="run", tests=(test,), compare=Comparison(mode="nothing"), limits=limits)
-            verification = self._verified(program, task)
+            verification = self._verified(program, task_of_run(self._open_problem().task, stdin))
             if verification is None:
                 return self._sandbox_failed("run")
-            exit_code = verification.tests[0].exit_code if verification.tests else None
-            data = {"input": stdin, "verdict": verification.verdict.value, "exit_code": exit_code}
-            self._record("run", self._state.position, data, program, seconds())
+            self._record("run", self._state.position, data_of_run(stdin, verification), program, seconds())
             return run_reply(self._state, verification)
 
     def submit(self, problem_id: str, program: str) -> Reply:
@@ -135,15 +126,12 @@ class Referee:
         PASS, WRONG ANSWER or RUNTIME ERROR for each test. A sandbox that fails costs no submission.
         """
         with self._operation() as seconds:
-            if reason := self._state.why_no_submit(problem_id) or _why_too_large(program):
+            if reason := self._state.why_no_submit(problem_id) or why_too_large(program):
                 return self._refused("submit", reason, problem_id)
             verification = self._verified(program, self._open_problem().task)
             if verification is None:
                 return self._sandbox_failed("submit")
-            verdicts = [test.verdict for test in verification.tests]
-            passed = verdicts.count(Verdict.ACCEPTED)
-            data = {"passed": passed, "total": len(verdicts), "verdicts": [verdict.value for verdict in verdicts]}
-            self._record("submit", self._state.position, data, program, seconds())
+            self._record("submit", self._state.position, data_of_submission(verification), program, seconds())
             made = self._state.problems[self._state.position].submissions[-1]
             return submission_reply(self._state, problem_id, made)
 
@@ -237,9 +225,3 @@ class Referee:
     def _sandbox_failed(self, operation: str) -> Reply:
         text = "error: the sandbox failed, so nothing was counted; try it again"
         return replace(self._refusal(operation, "sandbox_error", text), status="error")
-
-
-def _why_too_large(program: str, stdin: str = "") -> Reason | None:
-    """The reason why a program or its input is refused unseen, or None."""
-    is_too_large = len(to_bytes(program)) > MAX_PROGRAM_BYTES or len(to_bytes(stdin)) > MAX_INPUT_BYTES
-    return "too_large" if is_too_large else None
