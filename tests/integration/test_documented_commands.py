@@ -136,6 +136,12 @@ ELSEWHERE: dict[str, tuple[tuple[str, str], ...]] = {
         ("tests/unit/test_themes.py::test_the_themes_that_a_model_finds_are_printed_as_plain_text", ""),
     ),
     "results themes": (("tests/unit/test_themes.py::test_two_phases_of_a_run_are_sorted_into_themes_and_drawn", ""),),
+    "session players": (
+        ("tests/integration/test_players.py::test_players_are_listed_and_their_agents_installed_by_name", ""),
+    ),
+    "session players install": (
+        ("tests/integration/test_players.py::test_players_are_listed_and_their_agents_installed_by_name", ""),
+    ),
     "session export": (
         ("tests/integration/test_session_command.py::test_an_export_is_written_to_a_file_that_is_not_there", "-o"),
     ),
