@@ -142,7 +142,7 @@ def test_an_export_is_written_to_a_file_that_is_not_there(agn: Agn, tmp_path: Pa
         ((*REPLAY, "--player", "replai"), "unknown player 'replai'; did you mean 'replay'?"),
         ((*REPLAY, "--split", "tset"), "unknown split 'tset'; did you mean 'test'?"),
         ((*REPLAY, "--split", "validation"), "has no problems in this split"),
-        ((*REPLAY, "--reseal", "0"), "cannot make fresh tests; leave out --reseal"),
+        ((*REPLAY, "--reseal", "0"), "cannot make fresh tests (task"),
         ((*REPLAY, "--name", "Not a name"), "--name 'Not a name'"),
         ((*NEW, "--set", "programs=none.jsonl"), "none.jsonl: No such file or directory"),
         ((*NEW,), "needs either --set programs=FILE or --set session=NAME"),
