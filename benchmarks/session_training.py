@@ -7,10 +7,10 @@ raised, how often each character is printed. The numbers of held-out problems oc
 combination does. The protocol allows three submissions, whose replies are the number of hidden tests that passed, and
 no runs.
 
-The starter model knows Lua alone. It is first fine-tuned on sessions of training problems whose programs are right
-with a chance of `RIGHT`, so that it knows right programs and does not prefer them; then it is trained with `agn run`,
-once for solved problems and once, the control, with rewards by chance. What is done stays in FOLDER, so that the same
-command continues after an interrupt.
+The starter model knows Lua alone. It is first fine-tuned on training problems whose programs are right with a chance
+of `RIGHT`, so that it knows right programs and does not prefer them: on statements alone, then on sessions. Then it is
+trained with `agn run`, once for solved problems and once, the control, with rewards by chance. What is done stays in
+FOLDER, so that the same command continues after an interrupt.
 """
 
 from __future__ import annotations
@@ -38,11 +38,10 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 STARTS, RAISES, TIMES = range(1, 6), range(5), range(1, 5)
 ORDINALS = ("", "first", "second", "third", "fourth", "fifth")
 OFTEN = ("", "once", "twice", "thrice", "four times")
-"""A number has other words in each of its places: with the same digits in all of them, the model did not learn in 244
-steps of fine-tuning which was which."""
+"""A number has other words in each place: with digits in all of them the model did not learn which was which."""
 HELD_OUT = 0.3
 """The share of combinations that are not in training."""
-CONVERSATIONS = 1500
+STATEMENTS, CONVERSATIONS = 8000, 600
 RIGHT = 0.25
 FINE_TUNING = ("train.learning_rate=3e-3", "train.batch_tokens=2048")
 CHAT = "chat.template='{statement}'"
@@ -125,11 +124,28 @@ def conversations(environment: ProtocolSession) -> Iterator[dict[str, Any]]:
         yield {"messages": [*opening, *_submissions(environment, problem, random)]}
 
 
+def statements() -> Iterator[dict[str, Any]]:
+    """Statements of training problems without a session, each with a program that is right by chance."""
+    random, (known, _) = Random(2), problems()
+    for _ in range(STATEMENTS):
+        problem = random.choice(known)
+        yield {"prompt": problem.statement, "completion": _message(_tried(problem, random))}
+
+
+def _tried(problem: LetterProblem, random: Random) -> LetterProblem:
+    """The problem that a submission solves: the right one with the chance `RIGHT`."""
+    return problem if random.random() < RIGHT else _slip(problem, random)
+
+
+def _message(problem: LetterProblem) -> str:
+    return f"```brainfuck\n{problem.program}\n```"
+
+
 def _submissions(environment: ProtocolSession, problem: LetterProblem, random: Random) -> Iterator[dict[str, str]]:
     state = SessionState.start(environment.rules, [problem.name]).after(Event(0, "fetch", 0))
     while not state.all_done:
-        tried = problem if random.random() < RIGHT else _slip(problem, random)
-        yield {"role": "assistant", "content": f"```brainfuck\n{tried.program}\n```"}
+        tried = _tried(problem, random)
+        yield {"role": "assistant", "content": _message(tried)}
         passed = sum(tried.output(test["input"]) == test["output"] for test in problem.tests())
         data = {"passed": passed, "total": TESTS, "verdicts": []}
         state = state.after(Event(state.sequence, "submit", 0, data))
@@ -164,10 +180,14 @@ class SessionBench:
         return {name: self._evaluated(name, model, split) for name, model in models.items()}
 
     def _fine_tuned(self) -> str:
-        data = self._folder / "conversations.jsonl"
-        if not data.is_file():
-            data.write_text(_lines(conversations(ProtocolSession(protocol=str(self._protocol)))), encoding="utf-8")
-        return self._run("start", "sft", "--model", "starter", "--data", str(data), *_set(FINE_TUNING))
+        sessions = conversations(ProtocolSession(protocol=str(self._protocol)))
+        model = "starter"
+        for name, records in {"statements": statements(), "start": sessions}.items():
+            data = self._folder / f"{name}.jsonl"
+            if not data.is_file():
+                data.write_text(_lines(records), encoding="utf-8")
+            model = self._run(name, "sft", "--model", model, "--data", str(data), *_set(FINE_TUNING))
+        return model
 
     def _trained(self, name: str, start: str, reward: str) -> str:
         words = ("--model", start, "--steps", str(self._steps), *_set([*TRAINING, f"reward={reward}"]))
