@@ -19,6 +19,7 @@ from agnostics.gateway.service import GatewayService
 from agnostics.types.errors import AgnosticsError, describe_error
 from agnostics.util.listening import base_url, listen
 
+_START_S = 30.0
 _EXIT_S = 10.0
 
 
@@ -26,7 +27,7 @@ class Gateway:
     """Serves a model to one session, whose requests carry `key`. A context manager.
 
     Each session has a gateway of its own, with its own socket, thread and limits: what floods or hangs there is felt
-    nowhere else. Leaving it raises AgnosticsError if a call could not be recorded.
+    nowhere else. Raises AgnosticsError if it does not start, and on leaving if a call could not be recorded.
     """
 
     def __init__(
@@ -44,7 +45,8 @@ class Gateway:
 
     def __enter__(self) -> Self:
         self._thread.start()
-        self._ready.wait()
+        if not self._ready.wait(_START_S):
+            raise AgnosticsError(f"the gateway did not start within {_START_S:.0f} s")
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:

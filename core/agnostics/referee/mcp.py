@@ -128,7 +128,7 @@ class McpService:
         """Stop to serve. Safe to call twice."""
         if self._thread.is_alive():
             self._server.should_exit = True
-            self._thread.join()
+            self._thread.join(2 * _STOP_S)
 
     def _run(self) -> None:
         try:

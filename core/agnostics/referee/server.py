@@ -32,6 +32,7 @@ REQUEST_S = 30.0
 OPERATION_PAUSE_S = 0.01
 """The time after an operation until the next one of its session."""
 _START_S = 30.0
+_STOP_S = 30.0
 
 
 class RefereeServer:
@@ -60,7 +61,7 @@ class RefereeServer:
         """Stop to serve; an operation that is being carried out is finished. Safe to call twice."""
         if self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._serving.cancel)
-            self._thread.join()
+            self._thread.join(_STOP_S)
         self._worker.shutdown(cancel_futures=True)
 
     def _run(self) -> None:
