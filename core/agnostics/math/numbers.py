@@ -51,12 +51,16 @@ def approximate(value: float) -> Number:
 
 
 def close(first: Number, second: Number) -> bool:
-    """Whether two numbers are equal: exact ones exactly, others within `PRECISION` and a step of the coarser one."""
-    difference = abs(first.value - second.value)
-    if not difference or 1 in {first.value.denominator, second.value.denominator}:
-        return not difference
-    scale = max(abs(first.value), abs(second.value))
-    return difference <= PRECISION * scale and difference < max(first.step, second.step)
+    """Whether two numbers are equal: exact ones exactly; others if the coarser one is the other, rounded or cut off.
+
+    The difference is at most `PRECISION` of them besides.
+    """
+    if first.value == second.value or 1 in {first.value.denominator, second.value.denominator}:
+        return first.value == second.value
+    fine, coarse = sorted((first, second), key=lambda number: number.step)
+    difference = abs(fine.value - coarse.value)
+    left_out = abs(fine.value) - abs(coarse.value)
+    return difference <= PRECISION * abs(fine.value) and -coarse.step / 2 <= left_out < coarse.step
 
 
 def _number(text: str) -> Number | None:
