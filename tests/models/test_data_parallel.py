@@ -15,12 +15,19 @@ from agnostics.inference.provider import open_engine
 from agnostics.inference.remote import data_parallel
 from agnostics.inference.remote.data_parallel import DataParallelEngine, open_remote_engine
 from agnostics.inference.remote.placement import EnginePlacement, place_engines
+from agnostics.models.loading import load_tokenizer
 from agnostics.profiling.spans import SpanRecorder
-from agnostics.rollout.engine_loop import EngineLoop
+from agnostics.rollout.engine_loop import EngineLoop, EngineSource
+from agnostics.rollout.prompts import RenderedPrompt
+from agnostics.rollout.sources import ActionRequest
 from agnostics.types.errors import AgnosticsError, UsageError
+from agnostics.types.task import Task, Test
 from transformers import AutoModelForCausalLM
 
 PARAMS = SamplingParams(temperature=0.7, max_completion_tokens=24)
+TASK = Task(id="t", tests=(Test(input="", output=""),))
+SAID, BLOCK = (3, 4, 6), 32
+"""The tokens of an observation, and those of a block of vLLM's prefix cache on a CPU."""
 GROUPS = (4, 4, 4)
 REQUESTS = [
     CompletionRequest(tuple(range(5, 12 + group)), seed=10 * group + sample)
@@ -72,6 +79,32 @@ def test_two_processes_sample_what_one_does_with_a_prompt_in_one_of_them_as_far_
     for index in range(len(REQUESTS)):
         assert completions[index].token_ids == expected[index].token_ids
         assert completions[index].logprobs == pytest.approx(expected[index].logprobs, abs=1e-4)
+
+
+@pytest.mark.slow
+def test_every_later_turn_of_a_conversation_finds_its_prefix_in_the_cache_of_its_process(
+    engine: DataParallelEngine, settings: EngineSettings
+) -> None:
+    prompts = [RenderedPrompt(TASK, "", tuple(range(start, start + 50))) for start in (5, 55)]
+    sequences = {number: prompts[number // 4].token_ids for number in range(8)}
+    with EngineLoop(engine, SpanRecorder()) as loop:
+        source = EngineSource(loop, load_tokenizer(settings.folder))
+        for turn in range(3):
+            requests = {
+                number: ActionRequest(prompts[number // 4], number, sequence[50:], (), True, number)
+                for number, sequence in sequences.items()
+            }
+            futures = source.submit(list(requests.values()), PARAMS)
+            for number, future in zip(requests, futures, strict=True):
+                action = future.result(timeout=60)
+                assert action
+                assert action.segment
+                if turn:  # the key and value of the last token that was sampled before are missing
+                    cached = (len(sequences[number]) - 1 - len(SAID)) // BLOCK * BLOCK
+                    assert action.computed_prompt_tokens == len(sequences[number]) - cached
+                sequences[number] += (*action.segment.token_ids, *SAID)
+            sequences = dict(reversed(sequences.items()))  # else they would be divided as before
+    assert {len(sequence) for sequence in sequences.values()} == {50 + 3 * (24 + len(SAID))}
 
 
 def _versions(completions: dict[int, Completion], group: range) -> set[int]:

@@ -59,6 +59,8 @@ class RandomPolicy:
     """By the seed of a request: the tokens of prompt and episode, and those that were sampled."""
     may_be_continued: dict[int, bool] = field(default_factory=dict)
     """What a request said, by its seed."""
+    conversations: dict[int, int | None] = field(default_factory=dict)
+    """By the seed of a request: the number of its conversation."""
 
     def submit(self, requests: Sequence[ActionRequest], params: SamplingParams) -> list[Future[Action | None]]:
         actions = [Future[Action | None]() for _ in requests]
@@ -75,6 +77,7 @@ class RandomPolicy:
             ids[-1] = self.random.choice(list(self.ends))
         segment = Segment.sampled(ids, [-self.random.random() for _ in ids], [self.progress // 50] * len(ids))
         self.may_be_continued[request.seed] = request.may_be_continued
+        self.conversations[request.seed] = request.conversation
         self.asked[request.seed] = ((*request.prompt.token_ids, *request.token_ids), segment.token_ids)
         return Action("a", "stop" if stopped else "length", len(ids), segment)
 
@@ -137,6 +140,7 @@ def test_no_token_differs_between_what_the_policy_saw_and_what_is_learnt_from(
         assert sum(len(rollout.turns) for rollout in rollouts) == len(policy.asked)
         for request, rollout in zip(requests, rollouts, strict=True):
             _check_tokens(rollout, request, policy)
+        assert len({policy.conversations[request.seed] for request in requests}) == EPISODES
 
     check()
     assert turns > 0.5 * TURNS * EPISODES * EXAMPLES
@@ -153,6 +157,7 @@ def _check_tokens(rollout: Rollout, request: SampleRequest, policy: RandomPolicy
             assert policy.asked[seed] == ((*rollout.prompt_ids, *rollout.token_ids[:start]), segment.token_ids)
             turn += 1
             assert policy.may_be_continued[seed] == (turn < TURNS)
+            assert policy.conversations[seed] == policy.conversations[request.seed] is not None
         else:
             assert set(segment.mask) == set(segment.logprobs) == {0}
     assert turn == len(rollout.turns) > 0

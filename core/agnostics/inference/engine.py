@@ -69,6 +69,8 @@ class CompletionRequest:
     seed: int
     may_be_continued: bool = False
     """Whether a later prompt may begin with prompt and completion, so that their keys and values are worth keeping."""
+    conversation: int | None = None
+    """The number that all requests of a conversation have, whose prompts begin with the earlier ones' sequences."""
 
 
 @dataclass(frozen=True, slots=True)

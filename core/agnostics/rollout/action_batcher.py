@@ -68,4 +68,5 @@ def _request(transcript: Transcript) -> ActionRequest:
         tuple(transcript.token_ids),
         tuple(transcript.messages),
         may_be_continued=not transcript.is_last_turn,
+        conversation=transcript.number,
     )

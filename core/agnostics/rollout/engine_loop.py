@@ -238,7 +238,7 @@ class EngineSource:
     def submit(self, requests: Sequence[ActionRequest], params: SamplingParams) -> list[Future[Action | None]]:
         """See `CompletionSource.submit`."""
         wanted = [
-            CompletionRequest((*one.prompt.token_ids, *one.token_ids), one.seed, one.may_be_continued)
+            CompletionRequest((*one.prompt.token_ids, *one.token_ids), one.seed, one.may_be_continued, one.conversation)
             for one in requests
         ]
         actions = [Future[Action | None]() for _ in wanted]

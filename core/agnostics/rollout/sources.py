@@ -34,6 +34,8 @@ class ActionRequest:
     messages: tuple[dict[str, str], ...] = ()
     may_be_continued: bool = False
     """Whether the episode may go on after this action."""
+    conversation: int | None = None
+    """See `CompletionRequest.conversation`."""
 
 
 class CompletionSource(Protocol):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Literal
 
 from agnostics.environments.environment import EpisodeLimits, Observation, Transition
 from agnostics.rollout.sources import SampleRequest
 from agnostics.types.rollout import Action, FinishReason, Rollout, Segment, Turn
 from agnostics.types.verification import Verification
+
+_numbers = count()
 
 
 @dataclass(slots=True)
@@ -21,6 +24,8 @@ class Transcript:
     """The tokens after the prompt: (N,)."""
     messages: list[dict[str, str]] = field(default_factory=list)
     """The messages after the prompt, for an endpoint."""
+    number: int = field(default_factory=lambda: next(_numbers))
+    """No other transcript of this process has it; an episode's seed returns with every evaluation."""
     _segments: list[Segment] = field(default_factory=list)
     _turns: list[Turn] = field(default_factory=list)
     _finish_reason: FinishReason = "stop"

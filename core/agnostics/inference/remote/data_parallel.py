@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from itertools import groupby
 from typing import TYPE_CHECKING, Self
 
 from agnostics.inference.engine import Completion, CompletionRequest, Engine, EngineSettings, SamplingParams
 from agnostics.inference.remote.client import RemoteEngine, wait_for_any
 from agnostics.inference.remote.placement import place_engines
+from agnostics.inference.remote.request_router import RequestRouter
 
 if TYPE_CHECKING:
     import torch
@@ -29,7 +29,7 @@ def open_remote_engine(settings: EngineSettings, processes: int = 1, *, beside_t
         engines = [started.enter_context(RemoteEngine(settings, place)) for place in places]
         for one in engines:
             one.wait_until_loaded()
-        engine: Engine = engines[0] if processes == 1 else DataParallelEngine(engines)
+        engine: Engine = engines[0] if processes == 1 else DataParallelEngine(engines, settings.max_num_seqs)
         started.pop_all()
     return engine
 
@@ -37,16 +37,15 @@ def open_remote_engine(settings: EngineSettings, processes: int = 1, *, beside_t
 class DataParallelEngine:
     """Engines with the same model, among which requests are divided; an error of one of them is an error of all.
 
-    Requests wait for the next `step`, which knows all of them: each engine gets the same number, and the requests of a
-    prompt go to one engine as long as that keeps the numbers equal. It prefills the prompt once and shares its keys and
-    values; other engines would do it again. Prompts go to the engines in turn, so that all have short and long ones.
+    Requests wait for the next `step`, which knows all of them; `RequestRouter` says which engine each goes to.
     """
 
-    def __init__(self, engines: Sequence[RemoteEngine]) -> None:
+    def __init__(self, engines: Sequence[RemoteEngine], max_num_seqs: int) -> None:
         import torch
 
         self.version = 0
         self._engines = engines
+        self._router = RequestRouter(max_num_seqs)
         self._waiting: list[_Request] = []
         self.set_num_threads(torch.get_num_threads())
 
@@ -97,18 +96,12 @@ class DataParallelEngine:
         return [engine for engine in self._engines if engine.has_unfinished_requests]
 
     def _dispatch(self) -> None:
-        """Divide the waiting requests, so that each engine has the same number of unfinished ones."""
+        """Add the waiting requests to the engines."""
         waiting, self._waiting = self._waiting, []
-        total = len(waiting) + sum(engine.num_unfinished_requests for engine in self._engines)
-        share = -(-total // len(self._engines))
-        for _, group in groupby(waiting, key=lambda one: one[1].prompt_ids):
-            requests = list(group)
-            while requests:
-                engine = min(self._engines, key=lambda engine: engine.num_unfinished_requests)
-                room = share - engine.num_unfinished_requests  # above 0: the mean of all is below the share
-                for request in requests[:room]:
-                    engine.add_request(*request)
-                requests = requests[room:]
+        unfinished = [engine.num_unfinished_requests for engine in self._engines]
+        chosen = self._router.route([request for _, request, _ in waiting], unfinished)
+        for request, engine in zip(waiting, chosen, strict=True):
+            self._engines[engine].add_request(*request)
 
     def _call_each(self, call: Callable[[RemoteEngine], None]) -> None:
         """Call all engines at the same time. Raises the first error once all calls have returned."""
