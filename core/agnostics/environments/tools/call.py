@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from agnostics.environments.tools.form import CallForm
-from agnostics.environments.tools.json_call import json_calls
+from agnostics.environments.tools.llama_call import llama_calls
+from agnostics.environments.tools.mistral_call import mistral_calls
+from agnostics.environments.tools.qwen_call import qwen_calls
 from agnostics.environments.tools.raw_call import RawCall
 from agnostics.environments.tools.text_call import text_calls
 from agnostics.environments.tools.tool import ArgumentError, ToolInterface, shown
@@ -36,7 +38,12 @@ def parse_calls(text: str, form: CallForm, tools: Sequence[ToolInterface]) -> li
     tags, is the whole message. Takes time linear in the text.
     """
     answer = strip_reasoning(text)
-    return [resolve_call(raw, tools) for raw in (json_calls(answer) if form == "json" else text_calls(answer))]
+    return [resolve_call(raw, tools) for raw in (_json_calls(answer) if form == "json" else text_calls(answer))]
+
+
+def _json_calls(text: str) -> Iterable[RawCall | ArgumentError]:
+    """The calls in the form of the family whose marks the message has."""
+    return llama_calls(text) or mistral_calls(text) or qwen_calls(text)
 
 
 def resolve_call(raw: RawCall | ArgumentError, tools: Sequence[ToolInterface]) -> ToolCall | MalformedCall:

@@ -1,4 +1,4 @@
-"""Calls as JSON objects: in `<tool_call>` tags, as Qwen and Hermes write them, or bare, as Llama 3 and Mistral do."""
+"""A call as a JSON object: `{"name": ..., "arguments": {...}}`, in whichever marks a family writes it."""
 
 from __future__ import annotations
 
@@ -11,34 +11,13 @@ from typing import NoReturn
 from agnostics.environments.tools.raw_call import RawCall
 from agnostics.environments.tools.tool import ArgumentError, ToolInterface, shown
 
-_OPEN, _CLOSE = "<tool_call>", "</tool_call>"
-_MARKS = ("<|python_tag|>", "[TOOL_CALLS]")
-"""What Llama and Mistral may write before bare calls; as special tokens they are in no text."""
-_BARE_CALL = re.compile(r'(?:\[\s*+)?\{\s*+"(?:name"|type"\s*+:\s*+"function")')
-"""The beginning of a bare call, which tells it from an answer that is a JSON object."""
 _BETWEEN = re.compile(r"\s*+(?:;\s*+)?")
-"""What stands between two bare calls."""
+"""What stands between two calls."""
 _ARGUMENT_KEYS = ("arguments", "parameters")
 _FORM = '{"name": "...", "arguments": {...}}'
 
 
 def json_calls(text: str) -> Iterator[RawCall | ArgumentError]:
-    """The calls in a message without reasoning, and the reasons why others are none."""
-    message = text.strip()
-    mark = next((mark for mark in _MARKS if message.startswith(mark)), "")
-    if mark or _BARE_CALL.match(message):
-        yield from _bare_calls(message.removeprefix(mark).lstrip())
-        return
-    lines = iter(text.split("\n"))
-    for line in lines:
-        before, opening, rest = line.strip().partition(_OPEN)
-        if opening and (not before or rest.lstrip()[:1] in ("", "{")):  # else a text speaks of the tag
-            yield _tagged_call(rest, lines)
-        elif line.strip() == _CLOSE:
-            yield ArgumentError(f"there is a '{_CLOSE}' without a '{_OPEN}' before it")
-
-
-def _bare_calls(text: str) -> Iterator[RawCall | ArgumentError]:
     """The calls in a text of JSON objects, one after another, or of lists of them; what is no JSON ends them."""
     at, end = 0, len(text)
     while at == 0 or at < end:
@@ -51,18 +30,6 @@ def _bare_calls(text: str) -> Iterator[RawCall | ArgumentError]:
         yield from map(_raw_call, value if isinstance(value, list) else [value])
         between = _BETWEEN.match(text, at)
         at = between.end() if between else at
-
-
-def _tagged_call(line: str, lines: Iterator[str]) -> RawCall | ArgumentError:
-    """The call that begins with `line`. A tag that ends a line is in no JSON string, which holds no line feed."""
-    content = list[str]()
-    while not line.rstrip().endswith(_CLOSE):
-        content.append(line)
-        following = next(lines, None)
-        if following is None:
-            return ArgumentError(f"the call is not closed; end it with '{_CLOSE}'")
-        line = following
-    return one_json_call("\n".join([*content, line.rstrip().removesuffix(_CLOSE)]))
 
 
 def one_json_call(text: str) -> RawCall | ArgumentError:
