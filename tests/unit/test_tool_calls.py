@@ -76,7 +76,13 @@ def test_the_content_of_a_call_is_split_into_arguments() -> None:
         '{"type": "function", "name": "bash", "parameters": {"command": "ls"}}',
         '[TOOL_CALLS][{"name": "bash", "arguments": {"command": "ls"}}]',
         ' [TOOL_CALLS] [ {"name": "bash", "arguments": {"command": "ls"}, "id": "a1b2c3d4e"}]',
+        'I look.[TOOL_CALLS] [{"name": "bash", "arguments": {"command": "ls"}}]',
         '[{"name": "bash", "arguments": {"command": "ls"}}]',
+        '[TOOL_CALLS]bash[ARGS]{"command": "ls"}',
+        '\n[TOOL_CALLS] bash [ARGS] {"command": "ls"}\n',
+        '[TOOL_CALLS]bash[CALL_ID]a1b2c3d4e[ARGS]{"command": "ls"}',
+        'I look.[TOOL_CALLS]bash[ARGS]{"command": "ls"}',
+        'I look.\n\n[TOOL_CALLS]bash[CALL_ID]a1b2c3d4e[ARGS]{"command": "ls"}',
         '<think>\n{"name": "submit"}\n</think>\n\n{"name": "bash", "arguments": {"command": "ls"}}',
     ],
 )
@@ -101,6 +107,53 @@ def test_the_calls_of_mistral_are_a_list() -> None:
     found = parse_calls(f"[TOOL_CALLS] {json.dumps(calls)}", "json", TOOLS)
     assert [type(call) for call in found] == [ToolCall, MalformedCall, MalformedCall, MalformedCall]
     assert parse_calls("[TOOL_CALLS] []", "json", TOOLS) == []
+
+
+@given(st.lists(st.tuples(LINES, TEXTS, st.booleans()), min_size=1, max_size=4), TEXTS)
+@example([("[TOOL_CALLS]submit[ARGS]{", "[ARGS]{}}", True), ("<tool_call>", "</think", False)], "Use `[TOOL_CALLS]`.")
+def test_several_calls_of_mistral_each_have_a_mark(calls: list[tuple[str, str, bool]], before: str) -> None:
+    text = before.replace("<", "").replace("{", "")
+    for path, content, has_id in calls:
+        call_id = "[CALL_ID]a1b2c3d4e" if has_id else ""
+        text += f"[TOOL_CALLS]create{call_id}[ARGS]{json.dumps({'path': path, 'content': content})}"
+    assert parse_calls(text, "json", TOOLS) == [
+        ToolCall("create", {"path": path, "content": content}) for path, content, _ in calls
+    ]
+
+
+def test_what_follows_a_malformed_call_of_mistral_is_read_where_its_arguments_end() -> None:
+    bad = ['shell[ARGS]{"a": 1}', 'bash[ARGS]["ls"]', "bash[ARGS]null", "bash[ARGS]{}"]
+    marked = [f"[TOOL_CALLS]{call}" for call in (*bad, 'submit[ARGS]{"path": "a"}')]
+    *malformed, last = parse_calls("".join(marked), "json", TOOLS)
+    assert [call.reason for call in malformed if isinstance(call, MalformedCall)] == [
+        "there is no tool 'shell'; the tools are: bash, create, edit, submit",
+        "bash: the arguments are not a JSON object",
+        "bash: the arguments are not a JSON object",
+        "bash: the argument 'command' is missing",
+    ]
+    assert last == ToolCall("submit", {"path": "a"})
+
+
+def test_what_follows_a_call_of_mistral_and_is_none_is_malformed() -> None:
+    call = '[TOOL_CALLS]submit[ARGS]{"path": "a"}'
+    for rest in ("}", " I am done.", " I am done.[TOOL_CALLS]bash[ARGS]{}"):
+        assert parse_calls(call + rest, "json", TOOLS) == [
+            ToolCall("submit", {"path": "a"}),
+            MalformedCall("after a call there may be other calls only, as [TOOL_CALLS]NAME[ARGS]{...}"),
+        ]
+
+
+def test_a_call_in_a_string_of_another_familys_call_is_none() -> None:
+    mistral, qwen = '[TOOL_CALLS]bash[ARGS]{"command": "ls"}', as_json("bash", {"command": "ls"}).replace("\n", "")
+    llama = '{"name": "bash", "parameters": {"command": "ls"}}'
+    for command in (mistral, qwen, llama):
+        arguments = json.dumps({"command": command})
+        for text in (
+            f"[TOOL_CALLS]bash[ARGS]{arguments}",
+            as_json("bash", {"command": command}),
+            f'{{"name": "bash", "parameters": {arguments}}}',
+        ):
+            assert parse_calls(text, "json", TOOLS) == [ToolCall("bash", {"command": command})]
 
 
 def test_what_follows_a_call_of_llama_and_is_none_is_malformed() -> None:
@@ -172,6 +225,8 @@ def test_a_malformed_call_in_the_text_form_says_what_to_do(text: str, expected: 
 
 
 FORM = 'write {"name": "...", "arguments": {...}}'
+NO_ARGS = "the call has no '[ARGS]' after its name; write [TOOL_CALLS]NAME[ARGS]{...}"
+UNTERMINATED = "the call is not valid JSON: Unterminated string starting at (character 23)"
 
 
 @pytest.mark.parametrize(
@@ -193,7 +248,7 @@ FORM = 'write {"name": "...", "arguments": {...}}'
             '{"name": "bash", "arguments": {"command": "\\ud800"}}',
             "bash: the argument 'command' holds a NUL or half of a surrogate pair",
         ),
-        ('{"name": "bash", "arguments": "ls"}', f"the call's 'arguments' are not a JSON object; {FORM}"),
+        ('{"name": "bash", "arguments": "ls"}', "bash: the arguments are not a JSON object"),
         ('{"name": "bash"}', f"the call needs a name and arguments; {FORM}"),
         ('{"name": 1, "arguments": {}}', f"the call needs a name and arguments; {FORM}"),
         ('{"name": "bash", "arguments": {}, "parameters": {}}', f"the call needs a name and arguments; {FORM}"),
@@ -206,8 +261,8 @@ FORM = 'write {"name": "...", "arguments": {...}}'
         ),
         ('{"name": "bash", "arguments": {"command": NaN}}', "the call is not valid JSON: it holds NaN"),
         ('{"name": "bash", "name": "edit"}', "the call has the key 'name' twice"),
-        ("[" * MEGABYTE, f"the call is nested too deeply; {FORM}"),
-        ('{"name": "bash", "arguments": ' * 2000, f"the call is nested too deeply; {FORM}"),
+        ("[" * MEGABYTE, "the call is nested too deeply"),
+        ('{"name": "bash", "arguments": ' * 2000, "the call is nested too deeply"),
     ],
 )
 def test_a_malformed_call_in_json_says_what_to_do(call: str, expected: str) -> None:
@@ -221,6 +276,17 @@ def test_a_malformed_call_in_json_says_what_to_do(call: str, expected: str) -> N
         ("</tool_call>", "there is a '</tool_call>' without a '<tool_call>' before it"),
         ('{"name": "bash", "parameters"', "the call is not valid JSON: Expecting ':' delimiter (character 29)"),
         ("<|python_tag|>print(1)", "the call is not valid JSON: Expecting value (character 0)"),
+        ('[TOOL_CALLS]bash[ARGS]{"path"', "the call is not valid JSON: Expecting ':' delimiter (character 29)"),
+        ('I look.[TOOL_CALLS]bash[ARGS]{"command', UNTERMINATED),
+        ("[TOOL_CALLS]bash[ARGS]", "the call is not valid JSON: Expecting value (character 22)"),
+        ("[TOOL_CALLS]bash[ARGS]ls -l", "the call is not valid JSON: Expecting value (character 22)"),
+        ("[TOOL_CALLS]bash[ARGS]" + "[" * MEGABYTE, "the call is nested too deeply"),
+        ('[TOOL_CALLS]bash{"command": "ls"}', NO_ARGS),
+        ('[TOOL_CALLS]bash[CALL_ID]a1b2c3d4e{"command": "ls"}', NO_ARGS),
+        ("I look.[TOOL_CALLS]bash", NO_ARGS),
+        ("[TOOL_CALLS]bash ls -l", NO_ARGS),
+        ("[TOOL_CALLS]", NO_ARGS),
+        ('[TOOL_CALLS]bash[TOOL_CALLS]bash[ARGS]{"command": "ls"}', NO_ARGS),
     ],
 )
 def test_a_call_that_is_not_whole_is_malformed(text: str, expected: str) -> None:
@@ -231,6 +297,7 @@ def test_a_reason_is_short_whatever_the_model_wrote() -> None:
     assert len(reason(as_text("x" * MEGABYTE, "ls"), "text")) < 200
     assert len(reason(as_json("x" * MEGABYTE, {}), "json")) < 200
     assert len(reason(as_json("bash", {"command": "", "x" * MEGABYTE: ""}), "json")) < 200
+    assert len(reason(f"[TOOL_CALLS]{'x' * MEGABYTE}[ARGS]{{}}", "json")) < 200
 
 
 @pytest.mark.parametrize(
@@ -240,6 +307,7 @@ def test_a_reason_is_short_whatever_the_model_wrote() -> None:
         "ls",
         "Use `<tool: bash>` and </tool>.",
         "Use `<tool_call>` and </tool_call>.",
+        "Use `[TOOL_CALLS]`, [TOOL_CALLS] and [ARGS]{}.",
         '{"answer": 42}',
         '{"type": "int", "name": "x"}',
         "{}",
@@ -261,9 +329,10 @@ def test_a_text_without_tags_gives_no_call(text: str) -> None:
 
 
 PIECES = ["<tool: ", "bash", ">", "\n", "</tool>", "<tool_call>", "</tool_call>", '{"name": ', '"bash"', '"', "}", "{"]
+MARKS = ["<|python_tag|>", "[TOOL_CALLS]", "[CALL_ID]", "[ARGS]"]
 
 
-@given(st.lists(st.sampled_from([*PIECES, "<|python_tag|>", "\\", "\0", "1e999", "Infinity", "\ud800"])).map("".join))
+@given(st.lists(st.sampled_from([*PIECES, *MARKS, "\\", "\0", "1e999", "Infinity", "\ud800"])).map("".join))
 def test_no_text_raises(text: str) -> None:
     for form in ("text", "json"):
         parse_calls(text, form, TOOLS)
@@ -309,6 +378,14 @@ def test_a_call_is_read_as_it_was_written_as_json(path: str, old: str, new: str)
         "<|python_tag|>" + "{" * MEGABYTE,
         '{"name": "bash"};' * (MEGABYTE // 17),
         "[TOOL_CALLS]" * (MEGABYTE // 12),
+        "x" + "[TOOL_CALLS] " * (MEGABYTE // 13),
+        "[TOOL_CALLS]a[ARGS]{}" * (MEGABYTE // 21),
+        '[TOOL_CALLS]a[ARGS]{"' * (MEGABYTE // 21),
+        "[TOOL_CALLS]a[CALL_ID]" * (MEGABYTE // 22),
+        "[TOOL_CALLS]" + "a" * MEGABYTE,
+        "[TOOL_CALLS]" + " " * MEGABYTE + "a",
+        "[TOOL_CALLS]a[ARGS]" + " " * MEGABYTE + "a",
+        "[TOOL_CALLS]a[ARGS]{}" + " " * MEGABYTE + "a",
         "[" + " " * MEGABYTE + '{"name"',
         '{"name": "bash"}' + " " * MEGABYTE + "x",
     ],

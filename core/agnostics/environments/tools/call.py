@@ -34,15 +34,15 @@ def parse_calls(text: str, form: CallForm, tools: Sequence[ToolInterface]) -> li
     """The calls in a completion, in order, without those in its reasoning.
 
     A call begins with an opening tag at the start of a line (in JSON, also within one, where an object or the end of
-    the line follows) and ends with a closing tag at the end of one; the form of Llama and Mistral, objects without
-    tags, is the whole message. Takes time linear in the text.
+    the line follows) and ends with a closing tag at the end of one. Llama's calls, objects without tags, are the whole
+    message, and Mistral's its end. Takes time linear in the text.
     """
     answer = strip_reasoning(text)
     return [resolve_call(raw, tools) for raw in (_json_calls(answer) if form == "json" else text_calls(answer))]
 
 
 def _json_calls(text: str) -> Iterable[RawCall | ArgumentError]:
-    """The calls in the form of the family whose marks the message has."""
+    """The calls in the form of the family whose mark comes first."""
     return llama_calls(text) or mistral_calls(text) or qwen_calls(text)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 CallForm = Literal["text", "json"]
-"""`<tool: NAME>` with a text, as the Code World Model (section 17), or a JSON object, as Qwen, Llama and Mistral."""
+"""`<tool: NAME>` with a text, as the Code World Model (section 17), or JSON in the marks of Qwen, Llama or Mistral."""
 _TEXT_MARKS = ("<tool: ", "'tool: '")
 _JSON_MARKS = ("<tool_call>", "<|python_tag|>", "ipython", "[TOOL_CALLS]")
 

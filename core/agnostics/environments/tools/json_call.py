@@ -22,14 +22,19 @@ def json_calls(text: str) -> Iterator[RawCall | ArgumentError]:
     at, end = 0, len(text)
     while at == 0 or at < end:
         try:
-            with _errors_of_the_call():
-                value, at = _DECODER.raw_decode(text, at)
+            value, at = read_json(text, at)
         except ArgumentError as error:
             yield error
             return
         yield from map(_raw_call, value if isinstance(value, list) else [value])
         between = _BETWEEN.match(text, at)
         at = between.end() if between else at
+
+
+def read_json(text: str, at: int) -> tuple[object, int]:
+    """The JSON value that begins at `at`, and where it ends. Raises ArgumentError."""
+    with _errors_of_the_call():
+        return _DECODER.raw_decode(text, at)
 
 
 def one_json_call(text: str) -> RawCall | ArgumentError:
@@ -42,12 +47,19 @@ def one_json_call(text: str) -> RawCall | ArgumentError:
     return _raw_call(value)
 
 
-def _raw_call(value: object) -> RawCall | ArgumentError:
-    try:
-        name, arguments = _name_and_arguments(value)
-    except ArgumentError as error:
-        return error
+def call_of(name: str, arguments: object) -> RawCall:
+    """The call with this name, and a JSON value as its arguments."""
     return RawCall(name, lambda tool: _arguments(arguments, tool))
+
+
+def _raw_call(value: object) -> RawCall | ArgumentError:
+    """The call that is a JSON value, or the reason why it is none."""
+    if not isinstance(value, dict):
+        return ArgumentError(f"the call is not a JSON object; write {_FORM}")
+    name, keys = value.get("name"), [key for key in _ARGUMENT_KEYS if key in value]
+    if not isinstance(name, str) or len(keys) != 1:
+        return ArgumentError(f"the call needs a name and arguments; write {_FORM}")
+    return call_of(name, value[keys[0]])
 
 
 @contextmanager
@@ -58,7 +70,7 @@ def _errors_of_the_call() -> Iterator[None]:
     except json.JSONDecodeError as error:
         raise ArgumentError(f"the call is not valid JSON: {error.msg} (character {error.pos})") from error
     except RecursionError as error:
-        raise ArgumentError(f"the call is nested too deeply; write {_FORM}") from error
+        raise ArgumentError("the call is nested too deeply") from error
 
 
 def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -83,19 +95,10 @@ _DECODER = json.JSONDecoder(
 """Numbers, which no tool takes, are not converted: it would take quadratic time."""
 
 
-def _name_and_arguments(value: object) -> tuple[str, Mapping[str, object]]:
-    if not isinstance(value, dict):
-        raise ArgumentError(f"the call is not a JSON object; write {_FORM}")
-    name, keys = value.get("name"), [key for key in _ARGUMENT_KEYS if key in value]
-    if not isinstance(name, str) or len(keys) != 1:
-        raise ArgumentError(f"the call needs a name and arguments; write {_FORM}")
-    arguments = value[keys[0]]
-    if not isinstance(arguments, dict):
-        raise ArgumentError(f"the call's '{keys[0]}' are not a JSON object; write {_FORM}")
-    return name, arguments
-
-
-def _arguments(given: Mapping[str, object], tool: ToolInterface) -> Mapping[str, str]:
+def _arguments(given: object, tool: ToolInterface) -> Mapping[str, str]:
+    """The arguments of a tool in a JSON value. Raises ArgumentError."""
+    if not isinstance(given, dict):
+        raise ArgumentError("the arguments are not a JSON object")
     for name in tool.parameters:
         if name not in given:
             raise ArgumentError(f"the argument '{name}' is missing")

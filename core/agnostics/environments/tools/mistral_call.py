@@ -1,22 +1,54 @@
-"""The calls of Mistral: `[TOOL_CALLS]` and a list, `[{"name": ..., "arguments": {...}}]`, as the whole message."""
+"""The calls of Mistral: `[TOOL_CALLS]NAME[ARGS]{...}`, one after another; before its tokenizer v11, a list."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
-from agnostics.environments.tools.json_call import json_calls
+from agnostics.environments.tools.json_call import call_of, json_calls, read_json
+from agnostics.environments.tools.qwen_call import OPEN as QWEN_OPEN
 from agnostics.environments.tools.raw_call import RawCall
 from agnostics.environments.tools.tool import ArgumentError
 
 _MARK = "[TOOL_CALLS]"
-"""What stands before the list; as a special token it is in no text."""
+_OPENING = re.compile(r"\A\[TOOL_CALLS\]|\[TOOL_CALLS\](?=\w|\s*+[\[{])")
+"""A mark that begins calls: within a message, one before a name or JSON, else a text speaks of it."""
+_HEAD = re.compile(r"\s*+\[TOOL_CALLS\](?P<name>[^\[{]*+)(?:\[CALL_ID\][^\[{]*+)?(?P<args>\[ARGS\]\s*+)?")
 _LIST = re.compile(r'\[\s*+\{\s*+"(?:name"|type"\s*+:\s*+"function")')
-"""The beginning of a list of calls, which tells it from an answer that is a list."""
+"""The beginning of a list of calls whose mark, a special token, was lost; it tells it from an answer that is a list."""
+_FORM = "[TOOL_CALLS]NAME[ARGS]{...}"
 
 
 def mistral_calls(text: str) -> list[RawCall | ArgumentError]:
-    """The calls in a message without reasoning, and the reasons why others are none."""
+    """The calls at the end of a message without reasoning, and the reasons why others are none."""
     message = text.strip()
-    if message.startswith(_MARK) or _LIST.match(message):
-        return list(json_calls(message.removeprefix(_MARK).lstrip()))
-    return []
+    if _LIST.match(message):
+        return list(json_calls(message))
+    opening = _OPENING.search(message)
+    if opening is None or QWEN_OPEN in message[: opening.start()]:  # the mark may stand in a string of Qwen's call
+        return []
+    calls = message[opening.start() :]
+    objects = calls.removeprefix(_MARK).lstrip()
+    return list(json_calls(objects) if objects.startswith(("[", "{")) else _named_calls(calls))
+
+
+def _named_calls(text: str) -> Iterator[RawCall | ArgumentError]:
+    """The calls in a text of calls with a mark each; what is none ends them, because its own end is not known."""
+    at = 0
+    try:
+        while at < len(text):
+            name, at = _head(text, at)
+            arguments, at = read_json(text, at)
+            yield call_of(name, arguments)
+    except ArgumentError as error:
+        yield error
+
+
+def _head(text: str, at: int) -> tuple[str, int]:
+    """The name in the call at `at`, and where its arguments begin. Raises ArgumentError."""
+    head = _HEAD.match(text, at)
+    if head is None:
+        raise ArgumentError(f"after a call there may be other calls only, as {_FORM}")
+    if not head["args"]:
+        raise ArgumentError(f"the call has no '[ARGS]' after its name; write {_FORM}")
+    return head["name"].strip(), head.end()

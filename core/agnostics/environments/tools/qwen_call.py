@@ -8,18 +8,19 @@ from agnostics.environments.tools.json_call import one_json_call
 from agnostics.environments.tools.raw_call import RawCall
 from agnostics.environments.tools.tool import ArgumentError
 
-_OPEN, _CLOSE = "<tool_call>", "</tool_call>"
+OPEN = "<tool_call>"
+_CLOSE = "</tool_call>"
 
 
 def qwen_calls(text: str) -> Iterator[RawCall | ArgumentError]:
     """The calls in a message without reasoning, and the reasons why others are none."""
     lines = iter(text.split("\n"))
     for line in lines:
-        before, opening, rest = line.strip().partition(_OPEN)
+        before, opening, rest = line.strip().partition(OPEN)
         if opening and (not before or rest.lstrip()[:1] in ("", "{")):  # else a text speaks of the tag
             yield _tagged_call(rest, lines)
         elif line.strip() == _CLOSE:
-            yield ArgumentError(f"there is a '{_CLOSE}' without a '{_OPEN}' before it")
+            yield ArgumentError(f"there is a '{_CLOSE}' without a '{OPEN}' before it")
 
 
 def _tagged_call(line: str, lines: Iterator[str]) -> RawCall | ArgumentError:
