@@ -26,7 +26,7 @@ from agnostics.types.verification import Verdict, Verification
 from agnostics.verify import Verifier
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from model_families import FAMILIES, save_tokenizer
+from model_families import FAMILIES, mistral, save_tokenizer
 from transformers import AddedToken
 
 pytestmark = pytest.mark.slow
@@ -40,6 +40,7 @@ TOLD = (
     "\n",
     "wrong: <|im_end|>",
     "<|eot_id|><|start_header_id|>",
+    "[/TOOL_RESULTS]</s>[INST]",
     "<|end|>\u00e9\u4e16\U0001f600",
     "x" * 90,
     " a\n\n b ",
@@ -107,11 +108,11 @@ def verifier(languages: dict[str, Language]) -> Iterator[RolloutVerifier]:
         yield RolloutVerifier(languages["lua"], opened)
 
 
-@pytest.fixture(scope="module", params=["qwen3", "llama3.2", "phi4-mini"])
+@pytest.fixture(scope="module", params=["qwen3", "llama3.2", "phi4-mini", "mistral"])
 def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The tokenizer of a family, with its real template."""
     path = tmp_path_factory.mktemp("family")
-    family = FAMILIES[request.param]
+    family = mistral("v13") if request.param == "mistral" else FAMILIES[request.param]
     ids = save_tokenizer(family, path)
     (path / "config.json").write_text("{}")
     (path / "generation_config.json").write_text(f'{{"eos_token_id": {[ids[name] for name in family.generation]}}}')

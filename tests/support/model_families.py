@@ -75,6 +75,37 @@ def _from_trl(name: str) -> Callable[[], str]:
     return lambda: (files("trl") / "chat_templates" / name).read_text(encoding="utf-8")
 
 
+def _from_mistral_common(version: str) -> Callable[[], str]:
+    """The template that Mistral's own package makes for a version of its tokenizer."""
+
+    def template() -> str:
+        from mistral_common.integrations.chat_templates.template_generator import TemplateConfig, build_chat_template
+        from mistral_common.tokens.tokenizers.base import TokenizerVersion
+
+        text: str = build_chat_template(TemplateConfig(TokenizerVersion(version), use_special_token_variables=True))
+        return text
+
+    return template
+
+
+def mistral(version: str) -> Family:
+    """A model of Mistral, which is not the paper's, whose tokenizer has this version."""
+    return Family(
+        config={"architectures": ["MistralForCausalLM"], "model_type": "mistral", "tie_word_embeddings": False},
+        tokenizer={"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": "<s>", "eos_token": "</s>"},
+        template=_from_mistral_common(version),
+        special=[
+            *("<s>", "</s>", "[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]"),
+            *("[TOOL_RESULTS]", "[/TOOL_RESULTS]", "[TOOL_CALLS]", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]"),
+            *("[TOOL_CONTENT]", "[ARGS]", "[CALL_ID]", "[THINK]", "[/THINK]"),
+        ],
+        generation=["</s>"],
+        ends=["</s>"],
+        prompt=f"<s>[INST]{TEXT.strip()}[/INST]",
+        begin="<s>",
+    )
+
+
 FAMILIES = {
     "qwen3": Family(
         config={

@@ -53,6 +53,7 @@ def test_a_word_is_before_a_quotation_exactly_if_it_matches_the_simple_pattern(l
         lambda: extract_program("```lua\n" + "`\r" * MEGABYTE, {"lua"}),
         lambda: extract_program("```\n" * (MEGABYTE // 4), {"lua"}),
         lambda: strip_reasoning("<think>" * (MEGABYTE // 7)),
+        lambda: strip_reasoning("[THINK]" * (MEGABYTE // 7)),
         lambda: detectors._EXIT.search("exit(" + " " * MEGABYTE),
         lambda: detectors._EXIT.search("exit" + " " * MEGABYTE),
         lambda: detectors._FLOAT.fullmatch("1" * MEGABYTE + "x"),

@@ -84,6 +84,7 @@ def test_the_content_of_a_call_is_split_into_arguments() -> None:
         'I look.[TOOL_CALLS]bash[ARGS]{"command": "ls"}',
         'I look.\n\n[TOOL_CALLS]bash[CALL_ID]a1b2c3d4e[ARGS]{"command": "ls"}',
         '<think>\n{"name": "submit"}\n</think>\n\n{"name": "bash", "arguments": {"command": "ls"}}',
+        '[THINK][TOOL_CALLS]submit[ARGS]{}[/THINK]I look.[TOOL_CALLS]bash[ARGS]{"command": "ls"}',
     ],
 )
 def test_calls_in_json_are_read_as_qwen_llama_and_mistral_write_them(text: str) -> None:

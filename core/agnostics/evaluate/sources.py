@@ -22,6 +22,7 @@ from agnostics.plugins.manager import PluginManager
 from agnostics.profiling.spans import SpanRecorder
 from agnostics.rollout.collector import RolloutCollector
 from agnostics.rollout.conversation import ConversationRenderer
+from agnostics.rollout.detokenizer import Detokenizer
 from agnostics.rollout.engine_loop import EngineLoop, EngineSource
 from agnostics.rollout.episode_loop import EpisodeLoop
 from agnostics.rollout.episode_sandboxes import EpisodeSandboxes
@@ -183,7 +184,8 @@ class _Model:
             ) as engine,
             EngineLoop(engine, SpanRecorder()) as loop,
         ):
-            yield EngineSource(loop, self.tokenizer, 2 * settings.max_num_seqs * settings.engine_processes)
+            max_in_flight = 2 * settings.max_num_seqs * settings.engine_processes
+            yield EngineSource(loop, Detokenizer(self.tokenizer), max_in_flight)
 
     def render(self, language: Language, task: Task, say: Say) -> RenderedPrompt | None:
         """The prompt of a task; None if it is too long."""

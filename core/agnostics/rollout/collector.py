@@ -13,6 +13,7 @@ from typing import Any
 from agnostics.environments.answer import ANSWER
 from agnostics.inference.engine import Engine, SamplingParams, seed_for
 from agnostics.profiling.spans import SpanRecorder
+from agnostics.rollout.detokenizer import Detokenizer
 from agnostics.rollout.engine_loop import EngineLoop, EngineSource
 from agnostics.rollout.episode_loop import EpisodeLoop, OnSampled
 from agnostics.rollout.pending_batch import BatchRequest, DynamicSampling, PendingBatch
@@ -35,7 +36,9 @@ def open_collector(
     spans = SpanRecorder()
     with (
         EngineLoop(engine, spans) as loop,
-        EpisodeLoop(EngineSource(loop, tokenizer), ANSWER, RolloutVerifier(language, verifier, spans)) as episodes,
+        EpisodeLoop(
+            EngineSource(loop, Detokenizer(tokenizer)), ANSWER, RolloutVerifier(language, verifier, spans)
+        ) as episodes,
     ):
         yield RolloutCollector(episodes)
 

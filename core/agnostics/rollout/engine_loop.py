@@ -8,10 +8,11 @@ from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from agnostics.inference.engine import Completion, CompletionRequest, Engine, SamplingParams, SupportsSleep
 from agnostics.profiling.spans import SpanRecorder
+from agnostics.rollout.detokenizer import Detokenizer
 from agnostics.rollout.sources import ActionRequest
 from agnostics.types.errors import AgnosticsError
 from agnostics.types.rollout import Action
@@ -227,7 +228,7 @@ class EngineSource:
     """Samples with an engine on its own thread."""
 
     engine: EngineLoop
-    tokenizer: Any
+    detokenizer: Detokenizer
     max_in_flight: int = 512
 
     @property
@@ -259,7 +260,7 @@ class EngineSource:
 
     def _action(self, request: CompletionRequest, completion: Completion) -> Action:
         return Action(
-            self.tokenizer.decode(completion.token_ids, skip_special_tokens=True),
+            self.detokenizer.text(completion.token_ids),
             completion.finish_reason,
             len(completion.token_ids),
             completion.segment,

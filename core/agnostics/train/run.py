@@ -19,6 +19,7 @@ from agnostics.plugins.run_hooks import PluginHooks
 from agnostics.profiling.spans import SpanRecorder
 from agnostics.rollout.collector import RolloutCollector
 from agnostics.rollout.conversation import ConversationRenderer
+from agnostics.rollout.detokenizer import Detokenizer
 from agnostics.rollout.engine_loop import EngineLoop, EngineSource
 from agnostics.rollout.episode_journal import EpisodeJournal
 from agnostics.rollout.episode_loop import EpisodeLoop
@@ -138,7 +139,7 @@ def _open_trainer(
     rollout_verifier = RolloutVerifier(inputs.language, verifier, spans, config.chat.thinking)
     episodes = resources.enter_context(
         EpisodeLoop(
-            EngineSource(loop, inputs.tokenizer),
+            EngineSource(loop, Detokenizer(inputs.tokenizer)),
             inputs.environment,
             rollout_verifier,
             inputs.limits,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator
 
 _FENCE = re.compile(r"^ {0,3}(?P<fence>`{3,}+|~{3,}+)[ \t]*+(?P<info>[^\r\n]*+)$")
 """Possessive, because a line that is no fence would otherwise take time quadratic in its length."""
+REASONING_TAGS = (("<think>", "</think>"), ("[THINK]", "[/THINK]"))
 
 
 def markdown_parts(text: str) -> Iterator[tuple[str | None, str]]:
@@ -53,8 +54,10 @@ def extract_program(completion: str, tags: Collection[str], empty: Callable[[str
 
 
 def strip_reasoning(completion: str) -> str:
-    """`completion` without the reasoning in `<think>` tags, closed or not."""
-    return completion.rpartition("</think>")[2].partition("<think>")[0]
+    """`completion` without the reasoning in `<think>` tags, or `[THINK]` as Mistral has them, closed or not."""
+    for opening, closing in REASONING_TAGS:
+        completion = completion.rpartition(closing)[2].partition(opening)[0]
+    return completion
 
 
 def _tag(info: str) -> str:

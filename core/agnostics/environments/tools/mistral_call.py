@@ -10,12 +10,14 @@ from agnostics.environments.tools.qwen_call import OPEN as QWEN_OPEN
 from agnostics.environments.tools.raw_call import RawCall
 from agnostics.environments.tools.tool import ArgumentError
 
-_MARK = "[TOOL_CALLS]"
+SPECIAL_TOKENS = ("[TOOL_CALLS]", "[CALL_ID]", "[ARGS]")
+"""The marks of calls, which the text of a completion keeps."""
+_MARK = SPECIAL_TOKENS[0]
 _OPENING = re.compile(r"\A\[TOOL_CALLS\]|\[TOOL_CALLS\](?=\w|\s*+[\[{])")
 """A mark that begins calls: within a message, one before a name or JSON, else a text speaks of it."""
 _HEAD = re.compile(r"\s*+\[TOOL_CALLS\](?P<name>[^\[{]*+)(?:\[CALL_ID\][^\[{]*+)?(?P<args>\[ARGS\]\s*+)?")
 _LIST = re.compile(r'\[\s*+\{\s*+"(?:name"|type"\s*+:\s*+"function")')
-"""The beginning of a list of calls whose mark, a special token, was lost; it tells it from an answer that is a list."""
+"""The beginning of a list of calls from an endpoint that takes special tokens away; any other list is an answer."""
 _FORM = "[TOOL_CALLS]NAME[ARGS]{...}"
 
 
