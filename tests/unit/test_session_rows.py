@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from agnostics.types.dataset import Dataset
 from agnostics.types.errors import AgnosticsError, UsageError
 from agnostics.types.language import Language
 from agnostics.types.task import PromptFormat, Task, Test
+from command_line import Agn
 from sqlalchemy import select
 
 HOSTILE = "é\0\ud800\x1b[2J"
@@ -112,7 +114,7 @@ def test_a_player_sees_the_export_without_what_its_protocol_hides(store: Store) 
     with reading(store.engine) as connection:
         seen = json.dumps(as_player_sees(export_session(connection, "one")))
         other = json.dumps(as_player_sees(export_session(connection, "two")))
-    for hidden in ("results", "PASS", "unsolvable", "negative", "player_options"):
+    for hidden in ("results", "PASS", "unsolvable", "negative", "player_options", "seed"):
         assert hidden not in seen
     assert "unsolvable" not in other
     assert '"passed": 1' in seen
@@ -125,6 +127,21 @@ def test_sessions_are_listed_in_order_with_their_score_and_their_end(store: Stor
         one, two = session_summaries(connection)
     assert (one["session"], one["solved"], one["final"], one["problems"], one["state"]) == ("one", 1, 1, 2, "stopped")
     assert (two["session"], two["player"], two["model"], two["state"]) == ("two", "bare", "m", "open")
+
+
+def test_the_seed_of_resealed_tests_is_shown(agn: Agn, tmp_path: Path) -> None:
+    database = f"sqlite:///{tmp_path}/results.db"
+    with Store.open(database) as store:
+        create(store)
+        create(store, "sealed", seed=7)
+    listed = agn("session", "status", "--store", database, "--json").json
+    assert [(row["session"], row["seed"]) for row in listed] == [("one", None), ("sealed", 7)]
+    assert "seed" in agn("session", "status", "--store", database).stdout.splitlines()[0]
+    last = [agn("session", "status", name, "--store", database).stdout.splitlines()[-1] for name in ("one", "sealed")]
+    assert last == [
+        "one: 0 of 2 solved, not finished",
+        "sealed: 0 of 2 solved, not finished, hidden tests of --reseal 7",
+    ]
 
 
 def test_two_processes_cannot_write_the_same_event(store: Store) -> None:

@@ -77,6 +77,7 @@ def _summary(connection: Connection, session: SessionRow) -> dict[str, Any]:
         "model": session.model,
         "protocol": session.protocol.name,
         "dataset": session.dataset,
+        "seed": session.seed,
         "solved": state.solved,
         "final": sum(map(state.is_final, range(len(ids)))),
         "problems": len(ids),
@@ -91,7 +92,7 @@ def _end(events: Sequence[Event]) -> str | None:
 
 def as_player_sees(export: Mapping[str, Any]) -> dict[str, Any]:
     """`export` without what a player must not know during the session."""
-    hidden = {"unsolvable", "player_options"}
+    hidden = {"unsolvable", "player_options", "seed"}
     if export["protocol"]["feedback"] == "count":
         hidden.add("results")
     return {key: _without(value, hidden) for key, value in export.items() if key not in hidden}

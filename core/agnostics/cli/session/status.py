@@ -33,7 +33,7 @@ def _show_sessions(connection: Connection, as_json: bool) -> None:
     if as_json:
         print_json(summaries)
         return
-    columns = ("session", "language", "player", "model", "protocol", "solved", "final", "problems", "state")
+    columns = ("session", "language", "player", "model", "protocol", "seed", "solved", "final", "problems", "state")
     print_table(columns, ([summary[column] for column in columns] for summary in summaries))
 
 
@@ -48,7 +48,8 @@ def _show_session(connection: Connection, name: str, as_json: bool) -> None:
     print_table(columns, (_row(problem, one) for problem, one in session["problems"].items()))
     totals = session["totals"]
     end = session["end"] or "not finished"
-    click.echo(f"{session['session']}: {totals['solved']} of {totals['problems']} solved, {end}")
+    sealed = "" if session["seed"] is None else f", hidden tests of --reseal {session['seed']}"
+    click.echo(f"{session['session']}: {totals['solved']} of {totals['problems']} solved, {end}{sealed}")
 
 
 def _row(problem: str, one: dict[str, Any]) -> list[Any]:
