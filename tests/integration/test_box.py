@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from agent_session import BRAINFUCK, ECHO, SECRET, WRONG, AgentSession, agent_session
 from agnostics.players.box import Box
+from agnostics.players.python_copy import copy_python
 from agnostics.sandbox.modes import builtin_backends
 from agnostics.sandbox.session import Session
 from agnostics.sandbox.session_pool import SessionPool
@@ -280,6 +281,21 @@ def test_an_agent_that_brings_another_language_is_refused_by_name(open_box: Open
         open_box(mount, agent_language="javascript", **NO_META).__enter__()
     with open_box(mount, agent_language="python", host_language="python") as (_, box):
         assert run(box.session, "ls", "/opt/agent") == "main.py\n"
+
+
+ANOTHER = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import ssl, ctypes, sqlite3; print(6 * 7)'])"
+
+
+def test_an_agent_in_python_brings_its_interpreter_into_a_box_whose_image_has_none(
+    open_box: Open, mode: str, tmp_path: Path
+) -> None:
+    copy_python(tmp_path / "agent" / ".python")
+    mount = Mount(tmp_path / "agent", "/agent")
+    with open_box(mount, agent_language="python") as (_, box):
+        assert run(box.session, "/agent/.python/bin/python3", "-c", ANOTHER) == "42\n"
+        assert run(box.session, "python3", "--version", status=127 if mode == "docker" else 0)
+    with pytest.raises(UsageError, match="allows the host language none alone, but the agent needs python"):
+        open_box(mount, agent_language="python", **NO_META).__enter__()
 
 
 def test_a_language_that_needs_a_toolchain_is_refused_where_the_protocol_leaves_it_out(

@@ -368,7 +368,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Agent]:
 APIS = {"codex": "responses", "claude-code": "messages"}
 
 
-def check_agent(name: str, installed: Callable[[str], Agent], play: Callable[..., Played]) -> None:
+def check_agent(name: str, installed: Callable[[str], Agent], play: Callable[..., Played], sandbox: str) -> None:
     """A session that the model of the agent ends after its second problem, and which goes on in a second start."""
     player = installed(name)
     stops = iter([True])
@@ -381,7 +381,7 @@ def check_agent(name: str, installed: Callable[[str], Agent], play: Callable[...
         return scripted_model.work(body)
 
     with serving(message) as model:
-        played = play(replace(player, endpoint=model.url, model="scripted", time_s=240.0))
+        played = play(replace(player, endpoint=model.url, model="scripted", time_s=240.0), sandbox=sandbox)
     assert played.solved == [True] * 4
     assert [len(problem.submissions) for problem in played.state.problems] == [2, 1, 1, 1]
     assert sorted(played.tokens) == sorted(model.tokens)
@@ -400,17 +400,17 @@ def test_players_are_listed_and_their_agents_installed_by_name(installed: Callab
 
 @pytest.mark.slow
 def test_codex_finishes_a_session(installed: Callable[[str], Agent], play: Callable[..., Played]) -> None:
-    check_agent("codex", installed, play)
+    check_agent("codex", installed, play, "bubblewrap")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(AGENTS.keys() - {"codex"}))
-def test_every_agent_finishes_a_session(
-    name: str, installed: Callable[[str], Agent], play: Callable[..., Played], request: pytest.FixtureRequest
+@pytest.mark.parametrize("name", sorted(AGENTS))
+def test_every_agent_finishes_a_session_in_each_mode(
+    name: str, mode: str, installed: Callable[[str], Agent], play: Callable[..., Played], request: pytest.FixtureRequest
 ) -> None:
     if not request.config.getoption("agents"):
         pytest.skip("--agents installs and runs all of them: a gigabyte or more, and minutes")
-    check_agent(name, installed, play)
+    check_agent(name, installed, play, mode)
 
 
 def test_an_agent_that_is_not_installed_names_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

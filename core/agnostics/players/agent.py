@@ -101,6 +101,11 @@ class Agent(ModelPlayer):
             raise MissingRequirement(f"{self.name} is not installed; run: agn session players install {self.name}")
 
     @property
+    def agent_language(self) -> str | None:
+        """See `Player.agent_language`."""
+        return self.package.language
+
+    @property
     def is_installed(self) -> bool:
         """Whether its package is on this machine."""
         return self.package.is_installed
@@ -160,8 +165,8 @@ class Agent(ModelPlayer):
         )
         if result.exit_code == _NOT_FOUND:
             raise AgnosticsError(
-                f"{self.name} cannot be started in the box: {_ending(result)}; the image of a language in docker may "
-                "lack what it needs: try --sandbox bubblewrap"
+                f"{self.name} cannot be started in the box: {_ending(result)}; in docker the image of the "
+                "language has to have what it needs, such as a shell: try --sandbox bubblewrap"
             )
         if result.verdict is not Verdict.ACCEPTED:
             log.warning("%s ended after %.0f s: %s", self.name, time.monotonic() - began, _ending(result))

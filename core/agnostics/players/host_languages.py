@@ -38,7 +38,8 @@ _NODE_FOLDERS = (
     Path("/usr/share/nodejs/undici"),
 )
 """What Debian's Node.js loads at its start; others have it within."""
-_PYTHON_WITHOUT = ("dist-packages", "site-packages", "__pycache__", "test", "idlelib", "tkinter", "ensurepip")
+PYTHON_WITHOUT = ("dist-packages", "site-packages", "__pycache__", "test", "idlelib", "tkinter", "ensurepip")
+"""What is left out of the standard library."""
 _COMPILERS = ("cc1", "cc1plus", "lto1", "lto-wrapper", "g++-mapper-server", "plugin", "include")
 """The parts of GCC that compile, without which it only links."""
 _LINKED = (
@@ -62,8 +63,8 @@ def make_host_root(host_language: HostLanguage) -> Path | None:
         case "none":
             return make_root(())
         case "python":
-            library, static = _ask("python3", "-c", _PYTHON_FOLDERS)
-            return make_root((*SHELL, "python3"), [Path(library)], [*_PYTHON_WITHOUT, Path(static).name])
+            library, static = python_folders()
+            return make_root((*SHELL, "python3"), [library], [*PYTHON_WITHOUT, static.name])
         case "javascript":
             return make_root((*SHELL, "node"), filter(Path.is_dir, _NODE_FOLDERS))
         case "rust":
@@ -74,6 +75,12 @@ _PYTHON_FOLDERS = """
 import sysconfig
 print(sysconfig.get_path("stdlib"), sysconfig.get_config_var("LIBPL"), sep="\\n")
 """
+
+
+def python_folders() -> tuple[Path, Path]:
+    """The standard library of this machine's Python, and the folder in it for programs that embed the interpreter."""
+    library, static = _ask("python3", "-c", _PYTHON_FOLDERS)
+    return Path(library), Path(static)
 
 
 def _make_rust_root() -> Path:

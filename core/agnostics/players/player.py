@@ -48,11 +48,14 @@ class Player(ABC):
     """The name of the model that it asks; empty if it asks none."""
     needs_box: bool = True
     """Whether its commands need a sandbox."""
-    agent_language: str | None = None
-    """The programming language of what it mounts, which a protocol may forbid in the box."""
 
     def check_requirements(self) -> None:  # noqa: B027
         """Raise MissingRequirement if something is missing; called before anything starts."""
+
+    @property
+    def agent_language(self) -> str | None:
+        """The programming language of what it mounts, which a protocol may forbid in the box."""
+        return None
 
     @property
     def is_installed(self) -> bool:

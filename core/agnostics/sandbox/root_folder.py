@@ -30,12 +30,12 @@ def make_root(
 
     Raises MissingRequirement if a program is not installed.
     """
-    found = {name: _program(name) for name in programs}
-    contents = [path for folder in folders for path in _files_below(folder, frozenset(without))]
+    found = {name: find_program(name) for name in programs}
+    contents = [path for folder in folders for path in files_below(folder, frozenset(without))]
     files = {place: path for name, path in found.items() for place in _places(name, path)}
     files |= {_without_links(path): path for path in (*contents, *others)}
     loaders = [path for path in contents if ".so" in path.suffixes or os.access(path, os.X_OK)]
-    files |= {_without_links(path): path for path in _loaded_by([*found.values(), *loaders])}
+    files |= {_without_links(path): path for path in loaded_by([*found.values(), *loaders])}
     target = cache_folder() / "roots" / _digest(files)
     with exclusive_lock("roots"):
         if not target.exists():
@@ -43,10 +43,11 @@ def make_root(
     return target
 
 
-def _program(name: str) -> Path:
+def find_program(name: str) -> Path:
+    """A program of this machine's system. Raises MissingRequirement if there is none."""
     path = shutil.which(name, path=TOOLCHAIN_PATH)
     if path is None:
-        raise MissingRequirement(f"{name} is not on this machine, so no sandbox can have it alone; install it")
+        raise MissingRequirement(f"{name} is not on this machine, so no sandbox can have a copy of it; install it")
     return Path(path)
 
 
@@ -55,17 +56,18 @@ def _places(name: str, program: Path) -> list[Path]:
     return [Path("/usr/bin", name), Path("/usr/bin", program.resolve().name)]
 
 
-def _files_below(folder: Path, without: frozenset[str]) -> Iterator[Path]:
+def files_below(folder: Path, without: frozenset[str]) -> Iterator[Path]:
+    """The files below a folder, but nothing that is called as in `without`."""
     for path in sorted(folder.iterdir()):
         if path.name in without:
             continue
         if path.is_dir():
-            yield from _files_below(path, without)
+            yield from files_below(path, without)
         elif path.is_file():
             yield path
 
 
-def _loaded_by(files: Sequence[Path]) -> list[Path]:
+def loaded_by(files: Sequence[Path]) -> list[Path]:
     """The libraries that the dynamic linker loads for these programs and libraries, and the linker itself."""
     if not files:
         return []

@@ -19,8 +19,7 @@ class Aider(Agent):
 
     name = "aider"
     description = "aider 0.86.2: it edits one file, and each edit is a submission."
-    package = AgentPackage("pypi", "aider-chat", "0.86.2")
-    agent_language = "python"
+    package = AgentPackage("pypi", "aider-chat", "0.86.2", language="python")
 
     def command(self, invocation: Invocation) -> AgentCommand:
         """See `Agent.command`."""
@@ -29,7 +28,7 @@ class Aider(Agent):
         quiet = ["--no-check-update", "--no-show-release-notes", "--analytics-disable", "--no-pretty", "--no-stream"]
         aider = [*self.package.module("aider"), *model, *alone, *quiet, "--read", self.prompt_file]
         return AgentCommand(
-            ["python3", _SCRIPT, invocation.filename, *aider],
+            [*self.package.interpreter, _SCRIPT, invocation.filename, *aider],
             {
                 "OPENAI_API_KEY": invocation.key,
                 "OPENAI_API_BASE": f"{invocation.url}/v1",

@@ -13,8 +13,7 @@ class MiniSweAgent(Agent):
 
     name = "mini-swe-agent"
     description = "mini-swe-agent 2.4.6: shell commands alone."
-    package = AgentPackage("pypi", "mini-swe-agent", "2.4.6")
-    agent_language = "python"
+    package = AgentPackage("pypi", "mini-swe-agent", "2.4.6", language="python")
 
     def command(self, invocation: Invocation) -> AgentCommand:
         """See `Agent.command`."""

@@ -1,6 +1,6 @@
-"""Gives aider the open problem of the session, in the box: python3 one_problem.py FILE AIDER...
+"""Gives aider the open problem of the session, in the box: python one_problem.py FILE AIDER...
 
-Its tests are `python3 one_problem.py FILE PROBLEM --submit`: they fail until the problem is final.
+Its tests are `python one_problem.py FILE PROBLEM --submit`: they fail until the problem is final.
 """
 
 from __future__ import annotations

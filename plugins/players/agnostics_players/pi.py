@@ -14,8 +14,7 @@ class Pi(Agent):
 
     name = "pi"
     description = "pi 0.73.1 of Mario Zechner."
-    package = AgentPackage("npm", "@mariozechner/pi-coding-agent", "0.73.1", needs_node=True)
-    agent_language = "javascript"
+    package = AgentPackage("npm", "@mariozechner/pi-coding-agent", "0.73.1", language="javascript")
 
     def command(self, invocation: Invocation) -> AgentCommand:
         """See `Agent.command`."""

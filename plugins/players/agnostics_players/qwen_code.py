@@ -21,8 +21,7 @@ class QwenCode(Agent):
 
     name = "qwen-code"
     description = "Qwen Code 0.24.4."
-    package = AgentPackage("npm", "@qwen-code/qwen-code", "0.24.4", needs_node=True)
-    agent_language = "javascript"
+    package = AgentPackage("npm", "@qwen-code/qwen-code", "0.24.4", language="javascript")
 
     def command(self, invocation: Invocation) -> AgentCommand:
         """See `Agent.command`."""
