@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import secrets
 import socket
+from collections.abc import Callable
 from pathlib import Path
-from threading import Event, Thread
-from typing import Any, Self
+from typing import Any
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -18,17 +18,17 @@ from agnostics.gateway.recording import CallRecorder
 from agnostics.gateway.service import GatewayService
 from agnostics.types.errors import AgnosticsError, describe_error
 from agnostics.util.listening import base_url, listen
-
-_START_S = 30.0
-_EXIT_S = 10.0
+from agnostics.util.threaded_server import ThreadedServer, serve_with_uvicorn
 
 
-class Gateway:
+class Gateway(ThreadedServer):
     """Serves a model to one session, whose requests carry `key`. A context manager.
 
     Each session has a gateway of its own, with its own socket, thread and limits: what floods or hangs there is felt
     nowhere else. Raises AgnosticsError if it does not start, and on leaving if a call could not be recorded.
     """
+
+    thread_name = "agnostics-gateway"
 
     def __init__(
         self,
@@ -37,21 +37,14 @@ class Gateway:
         listening: socket.socket,
         limits: GatewayLimits = GatewayLimits(),  # noqa: B008  (it is immutable)
     ) -> None:
+        super().__init__()
         self.key = secrets.token_hex(16)
         self._backend, self._recorder, self._limits = backend, recorder, limits
         self._socket = listening
-        self._ready = Event()
-        self._thread = Thread(target=self._run, name="agnostics-gateway", daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        if not self._ready.wait(_START_S):
-            raise AgnosticsError(f"the gateway did not start within {_START_S:.0f} s")
-        return self
 
     def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
-        self._server.should_exit = self._server.force_exit = True
-        self._thread.join(_EXIT_S)
+        self._server.force_exit = True
+        super().__exit__(kind, *exception)
         self._socket.close()
         failure = self._service.failure
         if failure and kind is None:
@@ -67,18 +60,13 @@ class Gateway:
         """The requests that did not reach the model."""
         return self._service.refused
 
-    def _run(self) -> None:
-        try:
-            asyncio.run(self._serve())
-        finally:
-            self._ready.set()
-
-    async def _serve(self) -> None:
+    async def serve(self, ready: Callable[[], None]) -> None:
+        """See `ThreadedServer.serve`."""
         self._service = GatewayService(self._backend, self._recorder, self.key, self._limits)
         self._server = uvicorn.Server(self._config())
-        self._ready.set()
+        ready()
         try:
-            await self._server.serve(sockets=[self._socket])
+            await serve_with_uvicorn(self._server, [self._socket])
         finally:
             await self._service.close()
 

@@ -16,7 +16,9 @@ exec "$home/lib/{loader}" --library-path "$home/lib" --argv0 "$0" "$home/bin/{pr
 """
 """Starts the interpreter with the libraries beside it, and as `sys.executable`, so that what it starts has them too."""
 _PROGRAM = "python3-program"
-_WHEELS = tuple(f"lib{name}" for name in ("dl.so.2", "gcc_s.so.1", "pthread.so.0", "rt.so.1", "stdc++.so.6", "util.so.1"))
+_WHEELS = tuple(
+    f"lib{name}" for name in ("dl.so.2", "gcc_s.so.1", "pthread.so.0", "rt.so.1", "stdc++.so.6", "util.so.1")
+)
 """What wheels may load beside what the interpreter loads (the manylinux profiles)."""
 
 

@@ -9,16 +9,15 @@ from __future__ import annotations
 import asyncio
 import hmac
 import socket
-import threading
-from collections.abc import Mapping
-from concurrent.futures import Future
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from agnostics.referee.operations import ARGUMENTS, perform
 from agnostics.referee.referee import Referee
 from agnostics.referee.refusals import PAUSE_S, Refusals
 from agnostics.types.errors import MissingRequirement
+from agnostics.util.threaded_server import ThreadedServer, serve_with_uvicorn
 
 if TYPE_CHECKING:
     from mcp.server import Server
@@ -30,7 +29,6 @@ MAX_REQUEST = 4 << 20
 """The largest request over HTTP, in bytes."""
 _TURN_PAUSE_S = 0.01
 """The time after a request, and after a connection, until the next one of its session."""
-_START_S = 30.0
 _STOP_S = 10
 _DESCRIPTIONS: Mapping[str, str] = {
     "fetch": "Show the open problem; if there is none, open the next one.",
@@ -104,39 +102,21 @@ def _in_order(operation: str, given: Mapping[str, Any]) -> list[str]:
     return [""] * (len(names) + 1)
 
 
-class McpService:
+class McpService(ThreadedServer):
     """The MCP server of `referee` over HTTP, at `/mcp` of the Unix socket `path`. A context manager."""
 
+    thread_name = "agnostics-mcp"
+
     def __init__(self, referee: Referee, path: Path, key: str) -> None:
+        super().__init__()
         app = mcp_server(referee).streamable_http_app(
             json_response=True, stateless_http=True, max_request_body_size=MAX_REQUEST
         )
         self._app = _WithKey(app, Refusals(referee), key)
         self._path = path
-        self._started = Future[None]()
-        self._thread = threading.Thread(target=self._run, name="agnostics-mcp", daemon=True)
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        self._started.result(timeout=_START_S)
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Stop to serve. Safe to call twice."""
-        if self._thread.is_alive():
-            self._server.should_exit = True
-            self._thread.join(2 * _STOP_S)
-
-    def _run(self) -> None:
-        try:
-            asyncio.run(self._serve())
-        except OSError as error:
-            self._started.set_exception(error)
-
-    async def _serve(self) -> None:
+    async def serve(self, ready: Callable[[], None]) -> None:
+        """See `ThreadedServer.serve`."""
         import uvicorn
 
         quiet: dict[str, Any] = {"log_config": None, "log_level": "error", "access_log": False, "server_header": False}
@@ -148,17 +128,19 @@ class McpService:
             self._path.chmod(0o666)  # the folder keeps other users out
             listener.listen(CONNECTIONS)
             listener.setblocking(False)
-            accepting = asyncio.create_task(self._accept(listener))
-            await self._server.serve(sockets=[])
-            accepting.cancel()
+            accepting = asyncio.create_task(self._accept(listener, ready))
+            try:
+                await serve_with_uvicorn(self._server, [])
+            finally:
+                accepting.cancel()
 
-    async def _accept(self, listener: socket.socket) -> None:
+    async def _accept(self, listener: socket.socket, ready: Callable[[], None]) -> None:
         """Hand connections to uvicorn, which itself would take any number in any time."""
         loop, server = asyncio.get_running_loop(), self._server
         open_connections = server.server_state.connections
         while not server.started:
             await asyncio.sleep(_TURN_PAUSE_S)
-        self._started.set_result(None)
+        ready()
         while True:
             connection, _ = await loop.sock_accept(listener)
             await loop.connect_accepted_socket(self._protocol, connection)

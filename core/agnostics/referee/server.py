@@ -11,17 +11,17 @@ import asyncio
 import hmac
 import logging
 import socket
-import threading
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import Self
 
 from agnostics.referee.operations import as_json, perform
 from agnostics.referee.referee import Referee
 from agnostics.referee.refusals import PAUSE_S, Refusals
 from agnostics.referee.replies import EXIT_STATUS, Reply
 from agnostics.referee.wire import MAX_REQUEST, SIZE, WireError, decode_request, encode_reply
+from agnostics.util.threaded_server import ThreadedServer
 
 log = logging.getLogger("agnostics")
 
@@ -31,59 +31,38 @@ REQUEST_S = 30.0
 """The time in which a request must come, and its reply be read."""
 OPERATION_PAUSE_S = 0.01
 """The time after an operation until the next one of its session."""
-_START_S = 30.0
-_STOP_S = 30.0
 
 
-class RefereeServer:
+class RefereeServer(ThreadedServer):
     """Serves `referee` at the socket `path` to those who have `key`. A context manager."""
 
+    thread_name = "agnostics-referee-server"
+
     def __init__(self, referee: Referee, path: Path, key: str) -> None:
+        super().__init__()
         self._referee = referee
         self._path = path
         self._key = key.encode()
         self._refusals = Refusals(referee)
-        self._started = Future[None]()
         self._connections = asyncio.Semaphore(CONNECTIONS)
         self._turn = asyncio.Lock()
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="agnostics-referee")
-        self._thread = threading.Thread(target=self._run, name="agnostics-referee-server", daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        self._started.result(timeout=_START_S)
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Stop to serve; an operation that is being carried out is finished. Safe to call twice."""
-        if self._thread.is_alive():
-            self._loop.call_soon_threadsafe(self._serving.cancel)
-            self._thread.join(_STOP_S)
+        super().close()
         self._worker.shutdown(cancel_futures=True)
 
-    def _run(self) -> None:
-        try:
-            with suppress(asyncio.CancelledError):
-                asyncio.run(self._serve())
-        except OSError as error:
-            self._started.set_exception(error)
-
-    async def _serve(self) -> None:
+    async def serve(self, ready: Callable[[], None]) -> None:
+        """See `ThreadedServer.serve`."""
         self._loop = asyncio.get_running_loop()
-        self._serving = asyncio.ensure_future(self._accept())
-        await self._serving
-
-    async def _accept(self) -> None:
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(str(self._path))
             self._path.chmod(0o666)  # the folder keeps other users out
             listener.listen(CONNECTIONS)
             listener.setblocking(False)
             async with asyncio.TaskGroup() as tasks:
-                self._started.set_result(None)
+                ready()
                 while True:
                     await self._await_room()
                     connection, _ = await self._loop.sock_accept(listener)
