@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,7 +14,7 @@ from agent_sessions import COPY, create, task
 from agnostics import Game, Player, SessionPool
 from agnostics.players.session_runner import play_session, session_folder
 from agnostics.plugins.manager import load_plugins
-from agnostics.referee.session_rows import find_session
+from agnostics.referee.session_rows import find_session, read_events
 from agnostics.referee.state import SessionState
 from agnostics.store import Store
 from agnostics.store.database import reading
@@ -92,6 +95,111 @@ def test_a_new_session_does_not_begin_with_the_workspace_of_an_old_database(stor
     with pytest.raises(RuntimeError, match="the player failed"):
         play(player)
     assert player.notes == ["E01\nlost\n"]
+
+
+class LongCommand(Player):
+    """One command of the shell, as an agent's, which nobody saves the files of."""
+
+    name = "long-command"
+    description = "a test"
+
+    def __init__(self, script: str) -> None:
+        self.script = script
+        self.found = ""
+
+    def play(self, game: Game) -> None:
+        assert game.box is not None
+        self.found = game.box.exec(["sh", "-c", "find . -type f | sort | xargs -r cat"]).stdout.decode()
+        game.box.exec(["sh", "-c", f"session fetch; {self.script}"])
+        raise RuntimeError("the player failed")
+
+
+SUBMIT = f"mkdir -p notes; cd notes; echo kept > kept; printf '%s' '{COPY}' > a.bf; session submit E01 a.bf"
+
+
+@pytest.fixture
+def found_after(play: Play) -> Callable[[str], str]:
+    """Plays a session with a command that fails, and gives what a resumed one finds in its workspace."""
+
+    def play_twice(script: str) -> str:
+        for player in (LongCommand(script), second := LongCommand(":")):
+            with pytest.raises(RuntimeError):
+                play(player)
+        return second.found
+
+    return play_twice
+
+
+def test_the_workspace_of_a_command_that_goes_on_is_stored_at_each_submission(
+    found_after: Callable[[str], str],
+) -> None:
+    assert found_after(f"{SUBMIT}; echo lost > lost") == f"{COPY}kept\n"
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        "perl -e '{talk} print $s $key, q(x) x 99'",  # torn
+        "perl -e '{talk} print $s q(y) x 32, q(x) x 1024, q(whole)'",  # without the key
+        "perl -e '{talk} print $s $key, q(x) x 65536 for 1 .. 1100; print $s q(whole)'",  # too large
+        "perl -e '{talk} sleep 600' & sleep 1",
+    ],
+)
+def test_what_is_no_archive_replaces_none(attack: str, found_after: Callable[[str], str]) -> None:
+    talk = (
+        'use Socket; $SIG{PIPE} = "IGNORE"; open(F, "/session/key"); $key = <F>; chomp $key; socket($s, 1, 1, 0); '
+        'connect($s, pack_sockaddr_un("/session/workspace")) or die; $s->autoflush;'
+    )
+    assert found_after(f"{SUBMIT}; {attack.replace('{talk}', talk)}") == f"{COPY}kept\n"
+
+
+def test_an_archive_that_cannot_be_read_costs_its_own_session_its_files_alone(
+    found_after: Callable[[str], str], caplog: pytest.LogCaptureFixture
+) -> None:
+    talk = 'use Socket; open(F, "/session/key"); $key = <F>; chomp $key; socket($s, 1, 1, 0);'
+    sends = f"{talk} connect($s, pack_sockaddr_un(q(/session/workspace))); print $s $key, q(x) x 2000, q(whole)"
+    assert found_after(f"{SUBMIT}; sleep 1; perl -e '{sends}'; sleep 1") == ""
+    assert "goes on without the files of its workspace" in caplog.text
+
+
+KILLED = """
+import sys
+from agnostics import Player
+from agnostics.players.session_runner import play_session
+from agnostics.plugins.manager import load_plugins
+from agnostics.store import Store
+from agnostics.verify import Verifier
+
+class LongCommand(Player):
+    name, description = "long-command", "a test"
+    def play(self, game):
+        game.box.exec(["sh", "-c", sys.argv[2]])
+
+with Store.open(sys.argv[1]) as store, Verifier("bubblewrap", 1) as verifier:
+    play_session(store, "one", LongCommand(), load_plugins().language("brainfuck"), verifier, sandbox="bubblewrap")
+"""
+
+
+def test_kill_9_loses_nothing_that_was_in_the_workspace_at_the_last_submission(store: Store, play: Play) -> None:
+    script = f"session fetch; {SUBMIT}; echo lost > lost; sleep 600"
+    database = str(store.engine.url.database)
+    with subprocess.Popen([sys.executable, "-c", KILLED, database, script]) as process:
+        deadline = time.monotonic() + 120
+        while not _events(store, "submit") and time.monotonic() < deadline:
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.kill()
+    assert _events(store, "submit") == 1
+    resumed = LongCommand(":")
+    with pytest.raises(RuntimeError):
+        play(resumed)
+    assert resumed.found == f"{COPY}kept\n"
+
+
+def _events(store: Store, kind: str) -> int:
+    with reading(store.engine) as connection:
+        session = find_session(connection, "one")
+        return [event.kind for event in read_events(connection, session.id)].count(kind)
 
 
 class Idle(Player):

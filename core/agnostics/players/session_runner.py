@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import logging
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -12,20 +11,17 @@ from sqlalchemy import URL
 
 from agnostics.players.box import Box
 from agnostics.players.player import Game, Player
+from agnostics.players.workspace import keep_workspace
 from agnostics.referee.prompt import session_prompt
 from agnostics.referee.referee import Referee
 from agnostics.referee.state import SessionState
 from agnostics.sandbox.modes import AUTO, Backends
-from agnostics.sandbox.session import SessionError
 from agnostics.store.store import Store
-from agnostics.types.errors import AgnosticsError, UsageError
+from agnostics.types.errors import UsageError
 from agnostics.types.language import Language
-from agnostics.util.files import atomic_write
 from agnostics.util.locks import file_lock
 from agnostics.util.paths import state_folder
 from agnostics.verify import Verifier
-
-log = logging.getLogger("agnostics")
 
 
 def play_session(
@@ -54,8 +50,10 @@ def play_session(
         if referee.state.sequence == 0:
             (folder / "workspace.tar").unlink(missing_ok=True)  # of a session in a database that was deleted
         if not referee.state.all_done:
-            with _box(player, referee, language, sandbox, backends) as box:
-                save_workspace = _restore(box, folder / "workspace.tar")
+            with (
+                _box(player, referee, language, sandbox, backends) as box,
+                keep_workspace(box, folder / "workspace.tar") as save_workspace,
+            ):
                 player.play(
                     Game(
                         referee=referee,
@@ -95,25 +93,3 @@ def _box(
         mounts=player.mounts(),
         agent_language=player.agent_language,
     )
-
-
-def _restore(box: Box | None, workspace: Path) -> Callable[[], None]:
-    """Fill the box with the files of `workspace`, if there is one, and return a function that stores them there."""
-    if box is None:
-        return lambda: None
-    session = box.session
-    if workspace.exists():
-        session.restore(workspace.read_bytes())
-
-    def save_workspace() -> None:
-        try:
-            snapshot = session.snapshot()
-        except SessionError:
-            raise
-        except AgnosticsError as error:  # too large, or not readable: the player's own doing, and its own loss
-            log.warning("the workspace is not kept for a resumed session: %s", error)
-            return
-        with atomic_write(workspace) as file:
-            file.write(snapshot)
-
-    return save_workspace

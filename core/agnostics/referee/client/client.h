@@ -29,6 +29,9 @@ int request(const char *operation, int count, char **arguments);
 /* forward.c */
 int forward(int count, char **arguments);
 
+/* keep.c */
+void keep(const char *key);
+
 /* files.c */
 int read_file(int count, char **arguments);
 int pack(int count, char **arguments);

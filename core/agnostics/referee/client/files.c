@@ -78,10 +78,11 @@ static bool write_contents(int fd, size_t size) {
     return pad(size);
 }
 
+/* What is gone by now is left out: the workspace may be in use. */
 static bool pack_file(const char *path) {
     struct stat status;
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0) return false;
+    if (fd < 0) return errno == ENOENT;
     bool done = !fstat(fd, &status) && write_entry(path, "", '0', &status, (size_t)status.st_size) &&
                 write_contents(fd, (size_t)status.st_size);
     int error = errno;
@@ -93,7 +94,7 @@ static bool pack_file(const char *path) {
 static bool pack_link(const char *path, const struct stat *status) {
     char target[PATH_MAX];
     ssize_t size = readlink(path, target, sizeof target - 1);
-    if (size < 0) return false;
+    if (size < 0) return errno == ENOENT;
     target[size] = 0;
     return write_entry(path, target, '2', status, 0);
 }
