@@ -42,12 +42,12 @@ class Gateway(ThreadedServer):
         self._backend, self._recorder, self._limits = backend, recorder, limits
         self._socket = listening
 
-    def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
+    def __exit__(self, *exception: object) -> None:
         self._server.force_exit = True
-        super().__exit__(kind, *exception)
+        super().__exit__(*exception)
         self._socket.close()
         failure = self._service.failure
-        if failure and kind is None:
+        if failure and exception[0] is None:
             raise AgnosticsError(f"a call of the model could not be recorded: {describe_error(failure)}") from failure
 
     @property
