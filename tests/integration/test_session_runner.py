@@ -185,21 +185,21 @@ def test_kill_9_loses_nothing_that_was_in_the_workspace_at_the_last_submission(s
     database = str(store.engine.url.database)
     with subprocess.Popen([sys.executable, "-c", KILLED, database, script]) as process:
         deadline = time.monotonic() + 120
-        while not _events(store, "submit") and time.monotonic() < deadline:
+        while not _submissions(store) and time.monotonic() < deadline:
             assert process.poll() is None
             time.sleep(0.05)
         process.kill()
-    assert _events(store, "submit") == 1
+    assert _submissions(store) == 1
     resumed = LongCommand(":")
     with pytest.raises(RuntimeError):
         play(resumed)
     assert resumed.found == f"{COPY}kept\n"
 
 
-def _events(store: Store, kind: str) -> int:
+def _submissions(store: Store) -> int:
     with reading(store.engine) as connection:
         session = find_session(connection, "one")
-        return [event.kind for event in read_events(connection, session.id)].count(kind)
+        return [event.kind for event in read_events(connection, session.id)].count("submit")
 
 
 class Idle(Player):

@@ -1,4 +1,4 @@
-"""The workspace of a box on this machine's disk: stored between commands and at submissions, restored into the next box.
+"""The workspace of a box on disk: stored between commands and at submissions, and restored into the next box.
 
 While a command of the player runs, which may be for hours, nobody but the client in the box can read the files: it
 hands them over at each submission (`client/keep.c`). What it hands over is the player's own, as the files are.
