@@ -182,6 +182,8 @@ def test_yaml_names_the_interpreter_that_is_forked(
         (YAML + "fork-server:\n  execut: x\n", "bad.yaml:5: unknown key 'execut'; did you mean 'execute'?"),
         (YAML + "fork-server: {files: {../x: y}}\n", "bad.yaml:4: fork-server.files."),
         (YAML + "fork-server: sometimes\n", "bad.yaml:4: fork-server: "),
+        (YAML + "library: {parts.py: x}\n", "bad.yaml:4: library: must have a README.md"),
+        (YAML + "library: {../x: y, README.md: z}\n", "bad.yaml:4: library."),
         ("just text", "expected a mapping"),
         ("prompt: [", "not a readable YAML file"),
     ],

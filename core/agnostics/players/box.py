@@ -12,6 +12,7 @@ from typing import Self
 
 from agnostics.players.host_languages import make_host_root
 from agnostics.referee.client_binary import client_path
+from agnostics.referee.prompt import LIBRARY_FOLDER
 from agnostics.referee.protocol import Protocol
 from agnostics.referee.referee import Referee
 from agnostics.referee.server import RefereeServer
@@ -34,10 +35,10 @@ class Box:
     """The sandbox in which a player's commands run. A context manager: `session` is open within it.
 
     On PATH are the client (`session`) and what the language puts beside its programs, such as its interpreter, unless
-    the protocol limits runs. `mounts` are an agent's own files, and `agent_language` is the language that it is written
-    in. `folder` is the folder of this machine that the box shows as `FOLDER`: a socket that is made in it can be
-    connected to. Commands may use TCP within the box, for `session forward`. `with_mcp` serves the referee as an MCP
-    server too, at the socket `mcp`.
+    the protocol limits runs. Under a protocol with a library, the workspace holds the language's. `mounts` are an
+    agent's own files, and `agent_language` is the language that it is written in. `folder` is the folder of this
+    machine that the box shows as `FOLDER`: a socket that is made in it can be connected to. Commands may use TCP within
+    the box, for `session forward`. `with_mcp` serves the referee as an MCP server too, at the socket `mcp`.
 
     Raises UsageError if the protocol forbids what the player or the language needs, MissingRequirement if the sandbox,
     the protocol's host language or the package `mcp` is not on this machine.
@@ -84,11 +85,17 @@ class Box:
             options = self._options()
             pool = SessionPool(self._language, self._sandbox, self._limits, 0, self._backends, options)
             self.session = stack.enter_context(stack.enter_context(pool).open())
+            if self._protocol.library:
+                self._put_library()
             self._held = stack.pop_all()
         return self
 
     def __exit__(self, *exception: object) -> None:
         self._held.close()
+
+    def _put_library(self) -> None:
+        files = self._language.library.items()
+        self.session.put({f"{LIBRARY_FOLDER}/{name}": text.encode() for name, text in files})
 
     def _options(self) -> SlotOptions:
         root = make_host_root(self._protocol.host_language)
@@ -135,6 +142,11 @@ def _require_allowed(
         raise UsageError(
             f"the protocol {protocol.name} leaves {tools} out of the box, which {language.name} needs; use a language "
             "whose interpreter comes with its pack, or a protocol with host_language: any"
+        )
+    if protocol.library and not language.library:
+        raise UsageError(
+            f"the protocol {protocol.name} puts a library into the workspace, but {language.name} has none; use a "
+            "protocol without one, such as text"
         )
     if protocol.runs is not None and tools:
         raise UsageError(

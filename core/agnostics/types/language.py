@@ -92,6 +92,11 @@ class Language(_YamlModel):
     """Right programs by family of tasks; `@name@` stands for the task's parameter `name`."""
     contract: dict[str, str] = Field(default={}, repr=False)
     """The programs of the contract suite by name; docs/languages.md describes each."""
+    library: dict[Annotated[str, Field(pattern=FILE_NAME_PATTERN)], str] = Field(default={}, repr=False)
+    """Parts for generators of programs, and notes, by file name: what some protocols of agent sessions give players.
+
+    A library has a `README.md`, which players are told to read first.
+    """
 
     @field_validator("filename")
     @classmethod
@@ -118,6 +123,13 @@ class Language(_YamlModel):
             raise ValueError("fork-server is for interpreters that read the program: leave out compile")
         return self
 
+    @field_validator("library")
+    @classmethod
+    def _library_says_what_it_is(cls, value: dict[str, str]) -> dict[str, str]:
+        if value and "README.md" not in value:
+            raise ValueError("must have a README.md")
+        return value
+
     @classmethod
     def from_yaml(cls, path: Path, **fields: Any) -> Self:
         """The language in the YAML file `path`, named after the file unless `name` is given.
@@ -137,10 +149,11 @@ class Language(_YamlModel):
     @classmethod
     def from_folder(cls, folder: Path, **fields: Any) -> Self:
         """The language of a pack: `language.yaml`, and beside it the programs of the contract suite as
-        `contract/NAME.SUFFIX` and right programs for tasks as `reference/KIND.SUFFIX`.
+        `contract/NAME.SUFFIX`, right programs for tasks as `reference/KIND.SUFFIX`, and its library as `library/FILE`.
         """
         programs = {part: _programs(folder / part) for part in ("contract", "reference")}
-        return cls.from_yaml(folder / "language.yaml", **programs, **fields)
+        library = {path.name: path.read_text("utf-8") for path in sorted((folder / "library").glob("*.*"))}
+        return cls.from_yaml(folder / "language.yaml", **programs, library=library, **fields)
 
     @property
     def code_tags(self) -> frozenset[str]:

@@ -51,5 +51,6 @@ def _standard(language: EsoLanguage) -> EsoLanguage:
         "name": f"{language.name}-standard",
         "prompt": f"{language.prompt.strip()}\n\n{STANDARD[language.name]}",
         "execute": language.execute.replace("./interpreter", "./interpreter --dialect standard"),
+        "library": {},
     }
     return language.model_copy(update=changes)
