@@ -11,7 +11,7 @@ from agnostics.analysis.agent_sessions.contamination import (
     program_ngrams,
     program_units,
 )
-from agnostics.analysis.agent_sessions.shown import EARLIER, PROMPT, STATEMENTS, session_texts
+from agnostics.analysis.agent_sessions.shown import EARLIER, LIBRARY, PROMPT, STATEMENTS, session_texts
 from agnostics.analysis.reward_hacking.reads import reads_input
 from agnostics.analysis.reward_hacking.session_inspection import (
     CONSTANT,
@@ -21,12 +21,13 @@ from agnostics.analysis.reward_hacking.session_inspection import (
     inspect_session,
 )
 from agnostics.referee.problem import Problem
+from agnostics.referee.protocol import Protocol, load_protocol
 from agnostics.referee.session_rows import session_rows
 from agnostics.store import Store
 from agnostics.store.database import reading
 from agnostics.types.language import Language
 from command_line import Agn
-from stored_sessions import StoredSession, numbered, problem
+from stored_sessions import PRIMARY, StoredSession, numbered, problem
 
 CARD = "[->+>+<<]>>[-<<+>>]<[->+<]>"
 BRAINFUCK = Language(name="brainfuck", prompt=f"To copy a cell: {CARD}", filename="a.b", execute="./b a.b")
@@ -45,8 +46,10 @@ def store(database: str) -> Iterator[Store]:
 def start(store: Store) -> Start:
     """A session whose first problem is open."""
 
-    def act(name: str, problems: Sequence[Problem], language: str = "brainfuck") -> StoredSession:
-        session = StoredSession(store, name, problems, language)
+    def act(
+        name: str, problems: Sequence[Problem], language: str = "brainfuck", protocol: Protocol = PRIMARY
+    ) -> StoredSession:
+        session = StoredSession(store, name, problems, language, protocol=protocol)
         session.event("fetch", 0)
         return session
 
@@ -86,9 +89,22 @@ def test_a_program_is_compared_with_the_card_and_the_statements(store: Store, st
     assert by_source[PROMPT].fraction == 4 / 8
     assert by_source[PROMPT].example == "[ - > + > + <2 ] >2 [ - <2 + >2 ] < [ - > +"
     assert (by_source[STATEMENTS].fraction, by_source[EARLIER].fraction) == (0, 0)
-    assert [overlap.fraction for overlap in quoted.overlaps] == [4 / 5, 0, 0]
+    assert [overlap.fraction for overlap in quoted.overlaps] == [4 / 5, 0, 0, 0]
     assert quoted.overlaps[0].closest == "P1"
     assert short.overlaps == ()
+
+
+def test_a_program_is_compared_with_the_library_that_its_protocol_gives(store: Store, start: Start) -> None:
+    loop = "[->+>++<<]>[-<+>]<[->>>+<<<]>>>,[.,]"
+    language = BRAINFUCK.model_copy(update={"library": {"README.md": "Notes.", "parts.txt": f"A part:\n{loop}\n"}})
+    for name, protocol in (("with", load_protocol("library")), ("without", load_protocol("text"))):
+        start(name, [problem("P1", "easy", PARITY)], protocol=protocol).submit(loop, passes=0)
+    with reading(store.engine) as connection:
+        texts = [session_texts(connection, row) for row in session_rows(connection)]
+    given, alone = check_sessions(texts, {"brainfuck": language}, ["with", "without"])
+    by_source = {overlap.source: overlap for overlap in given.overlaps}
+    assert (by_source[LIBRARY].fraction, by_source[LIBRARY].closest) == (1, "parts.txt")
+    assert max(overlap.fraction for overlap in alone.overlaps) == 0
 
 
 def test_a_program_is_compared_with_what_solved_its_problem_in_an_earlier_session_in_its_language(

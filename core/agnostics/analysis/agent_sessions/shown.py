@@ -14,10 +14,11 @@ from agnostics.referee.state import Event
 from agnostics.store import schema
 from agnostics.types.language import Language
 
-STATEMENTS, PROMPT, EARLIER = "statements", "prompt", "earlier sessions"
-SOURCES = (STATEMENTS, PROMPT, EARLIER)
-"""The sources of texts: the session's statements; its prompt, with the language card and advice; and the programs
-that earlier sessions in the language solved problems with, which no player may see."""
+STATEMENTS, PROMPT, LIBRARY, EARLIER = "statements", "prompt", "library", "earlier sessions"
+SOURCES = (STATEMENTS, PROMPT, LIBRARY, EARLIER)
+"""The sources of texts: the session's statements; its prompt, with the language card and advice; the files of the
+library that its protocol puts into the workspace; and the programs that earlier sessions in the language solved
+problems with, which no player may see."""
 _PORTION = 500
 
 
@@ -55,11 +56,16 @@ class SessionTexts:
     programs: tuple[SubmittedProgram, ...]
 
     def shown(self, language: Language | None) -> Iterator[ShownText]:
-        """The statements and the prompt; without the language, which may not be installed here, its advice alone."""
+        """The statements, the prompt and the library; without the language, which may not be installed here, the
+        statements and the advice alone.
+        """
         for problem in self.problems:
             yield ShownText(STATEMENTS, problem.id, problem.task.statement)
         prompt = session_prompt(language, self.row.protocol, self.problems) if language else self.row.protocol.advice
         yield ShownText(PROMPT, "", prompt)
+        if language and self.row.protocol.library:
+            for name, text in language.library.items():
+                yield ShownText(LIBRARY, name, text)
 
     def solutions(self) -> Iterator[ShownText]:
         """The programs that solved problems, as what no later session may be shown."""
