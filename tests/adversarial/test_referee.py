@@ -15,14 +15,15 @@ from pathlib import Path
 import pytest
 from agent_session import BRAINFUCK, ECHO, SECRET, WRONG, AgentSession, agent_session
 from agnostics.players.box import Box
+from agnostics.sandbox.modes import builtin_backends
 from agnostics.store.database import reading
 from agnostics.store.schema import session_event
 from agnostics.types.task import Limits
 from agnostics.verify import Verifier
+from ordinary_user import OrdinaryUserBackend
 from sqlalchemy import select
 
-pytestmark = pytest.mark.not_as_user
-
+BACKENDS = {**builtin_backends(), OrdinaryUserBackend.name: OrdinaryUserBackend()}
 LIMITS = Limits(run_s=60.0, memory_mb=512, processes=64, output_bytes=1 << 20)
 TALK = """
 use Socket;
@@ -67,7 +68,7 @@ OpenSession = Callable[[], Attacked]
 @pytest.fixture(scope="module")
 def grader(mode: str) -> Iterator[Verifier]:
     """What runs the submissions: as in a session, in other slots than the box."""
-    with Verifier(mode, 1, languages={"brainfuck": BRAINFUCK}) as verifier:
+    with Verifier(mode, 1, {"brainfuck": BRAINFUCK}, BACKENDS) as verifier:
         yield verifier
 
 
@@ -79,7 +80,15 @@ def open_session(mode: str, grader: Verifier, tmp_path: Path) -> Iterator[OpenSe
 
         def open_() -> Attacked:
             session = stack.enter_context(agent_session(tmp_path, grader))
-            box = Box(session.referee, BRAINFUCK, session.protocol, sandbox=mode, limits=LIMITS, with_mcp=True)
+            box = Box(
+                session.referee,
+                BRAINFUCK,
+                session.protocol,
+                sandbox=mode,
+                backends=BACKENDS,
+                limits=LIMITS,
+                with_mcp=True,
+            )
             made = Attacked(session, stack.enter_context(box), [])
             opened.append(made)
             assert made.session.referee.state.solved == 0

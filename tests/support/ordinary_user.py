@@ -58,11 +58,20 @@ class _SlotFactory(SlotFactory):
         return self.start_with(language, SlotOptions())
 
     def start_with(self, language: Language, options: SlotOptions) -> bubblewrap_slots.BubblewrapSlot:
+        for mount in options.mounts:
+            if mount.private:
+                _give_to_nobody(mount.source)
         return self._user.submit(self._factory.start_with, language, options).result()
 
     def close(self) -> None:
         self._user.shutdown()
         self._folder.cleanup()
+
+
+def _give_to_nobody(folder: Path) -> None:
+    """Make a folder, what is in it, and the one that keeps others out of it the user's, as if the user had made them."""
+    for path in (folder.parent, folder, *folder.rglob("*")):
+        os.chown(path, NOBODY, NOBODY)
 
 
 def _factory_with(harness: Path) -> bubblewrap_slots.BubblewrapSlotFactory:
