@@ -69,7 +69,7 @@ class _SlotFactory(SlotFactory):
 
 
 def _give_to_nobody(folder: Path) -> None:
-    """Make a folder, what is in it, and the one that keeps others out of it the user's, as if the user had made them."""
+    """Make a folder, what is in it, and the one that keeps others out of it those of a user who had made them."""
     for path in (folder.parent, folder, *folder.rglob("*")):
         os.chown(path, NOBODY, NOBODY)
 
