@@ -136,7 +136,7 @@ def test_a_grid_of_befunge_refuses_instructions_that_meet(load: Load) -> None:
 
 
 def test_the_assembler_of_whitespace_makes_programs(load: Load, output_of: OutputOf) -> None:
-    program = load("whitespace", "assembler").Program()
+    program = load("whitespace", "assembler").Assembler()
     program.read(0, "read_num")
     program.push(-10)
     program.keep(1)

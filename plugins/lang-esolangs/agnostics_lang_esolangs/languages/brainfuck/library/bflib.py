@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Number:
+class Decimal:
     """A decimal number: the cell of its sign (1 if it is negative) and those of its digits, the lowest first."""
 
     sign: int
@@ -164,11 +164,11 @@ class Builder:
 
     # Numbers.
 
-    def number(self, name: str, digits: int) -> Number:
+    def number(self, name: str, digits: int) -> Decimal:
         """A new number with room for this many digits; it is 0."""
-        return Number(self.cell(f"{name} sign"), self.cells(f"{name} digit", digits))
+        return Decimal(self.cell(f"{name} sign"), self.cells(f"{name} digit", digits))
 
-    def read_number(self, number: Number) -> None:
+    def read_number(self, number: Decimal) -> None:
         """Read a number, after any spaces and newlines, with the character that follows; 0 at the end of the input."""
         for cell in (number.sign, *number.digits):
             self.clear(cell)
@@ -197,7 +197,7 @@ class Builder:
                     self.equals(char, ord(space), is_space)
                     self.move(is_space, flag)
 
-    def append_digit(self, number: Number, digit: int) -> None:
+    def append_digit(self, number: Decimal, digit: int) -> None:
         """Multiply a number by ten, and add a digit, whose cell is 0 afterwards; digits without room are lost."""
         places = number.digits
         self.clear(places[-1])
@@ -205,7 +205,7 @@ class Builder:
             self.move(lower, higher)
         self.move(digit, places[0])
 
-    def write_number(self, number: Number) -> None:
+    def write_number(self, number: Decimal) -> None:
         """Print a number, without zeros before it, and never as -0."""
         with self.scratch(3) as (begun, flag, char):
             for digit in number.digits:
@@ -235,7 +235,7 @@ class Builder:
         self.write(char)
         self.clear(char)
 
-    def add_digits(self, target: Number, other: Number) -> None:
+    def add_digits(self, target: Decimal, other: Decimal) -> None:
         """Add the digits of one number to those of another; signs are left alone, and a carry out of it is lost."""
         with self.scratch(3) as (carry, flag, copy):
             for to, digit in zip(target.digits, other.digits, strict=True):
@@ -250,7 +250,7 @@ class Builder:
                     self.add(to, -10)
             self.clear(carry)
 
-    def subtract_digits(self, target: Number, other: Number) -> None:
+    def subtract_digits(self, target: Decimal, other: Decimal) -> None:
         """Subtract the digits of one number from those of another, which must not be smaller."""
         with self.scratch(3) as (borrow, flag, copy):
             for to, digit in zip(target.digits, other.digits, strict=True):
@@ -270,7 +270,7 @@ class Builder:
             self.add(cell, -1)
             self.add(target, -1)
 
-    def less_digits(self, left: Number, right: Number, flag: int) -> None:
+    def less_digits(self, left: Decimal, right: Decimal, flag: int) -> None:
         """Set a flag to 1 if the digits of one number are a smaller number than those of another, else to 0."""
         self.clear(flag)
         with self.scratch() as (decided,):

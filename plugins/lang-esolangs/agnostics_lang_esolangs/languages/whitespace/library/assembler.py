@@ -11,7 +11,7 @@ BRANCHES = {"label": "LSS", "call": "LST", "jump": "LSL", "jump_if_zero": "LTS",
 CHARACTERS = str.maketrans("STL", " \t\n")
 
 
-class Program:
+class Assembler:
     """A program in the order of its instructions."""
 
     def __init__(self) -> None:
