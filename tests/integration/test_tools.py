@@ -328,9 +328,8 @@ def test_a_folder_of_the_shell_that_is_none_does_not_hang_the_files(call: Call, 
 
 @pytest.fixture(params=["bubblewrap", "docker"])
 def python(request: pytest.FixtureRequest) -> Iterator[Session]:
-    language = Language(
-        name="python", prompt="", filename="main.py", execute="python3 main.py", install="apt-get install -y python3"
-    )
+    install = "apt-get install -y --no-install-recommends python3"
+    language = Language(name="python", prompt="", filename="main.py", execute="python3 main.py", install=install)
     with SessionPool(language, request.param, LIMITS) as pool, pool.open() as session:
         yield session
 
