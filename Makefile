@@ -3,10 +3,10 @@ VENV ?= .venv
 LIGHT ?= .venv-light
 AGN = $(VENV)/bin/agn
 
-.PHONY: run test bench table lint fmt unit docs dist release-check setup setup-test
+.PHONY: run test bench table lint fmt unit docs dist release-check setup setup-test setup-images
 
 run: setup ; $(AGN) run examples/starter-lua.toml $(ARGS)
-test: setup-test ; scripts/lint $(VENV)/bin && scripts/test $(VENV)/bin $(ARGS)
+test: setup-images ; scripts/lint $(VENV)/bin && scripts/test $(VENV)/bin $(ARGS)
 bench: setup-test ; $(VENV)/bin/python benchmarks/sandbox.py $(ARGS)
 table: setup-test ; $(VENV)/bin/python benchmarks/table.py --write docs/results.md $(ARGS)
 
@@ -21,3 +21,4 @@ release-check: setup-test ; $(VENV)/bin/pytest tests/integration/test_release.py
 
 setup: ; @scripts/install-system run && scripts/install-python $(VENV) run
 setup-test: ; @scripts/install-system test && scripts/start-docker && scripts/install-python $(VENV) test
+setup-images: setup-test ; @scripts/build-images $(VENV)
