@@ -6,11 +6,11 @@ import json
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from distributions import make_environment
 
 pytestmark = pytest.mark.slow
 
@@ -72,8 +72,7 @@ class Environment:
         self._bin = root / "venv" / "bin"
         outside = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "AGN_", "PYTHON"))}
         self._variables = {**outside, "HOME": str(root), "PATH": f"{self._bin}:{os.environ['PATH']}"}
-        subprocess.run([sys.executable, "-m", "venv", str(root / "venv")], check=True, timeout=60)
-        self.call(str(self._bin / "pip"), "install", "-q", *map(str, built_wheels), cwd=root)
+        make_environment(root / "venv", built_wheels)
 
     def call(self, *command: str, cwd: Path | None = None) -> str:
         answer = subprocess.run(

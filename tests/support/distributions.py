@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[2]
 PROJECTS = (ROOT, *sorted(path.parent for path in ROOT.glob("plugins/*/pyproject.toml")))
 BUILD_S = 1200
 INSTALL_S = 400
+UV = (sys.executable, "-m", "uv", "--quiet", "--no-config")
 
 
 @contextmanager
@@ -60,17 +61,30 @@ def wheels_environment(built_wheels: list[Path], tmp_path_factory: pytest.TempPa
     folder = _shared(tmp_path_factory, "wheels-environment")
     with _once(folder) as missing:
         if missing:
-            subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True, timeout=60)
-            install = [str(folder / "bin" / "pip"), "install", "-q", *map(str, built_wheels)]
-            subprocess.run(install, check=True, timeout=INSTALL_S)
+            make_environment(folder, built_wheels)
     return folder / "bin"
+
+
+def make_environment(folder: Path, built_wheels: list[Path]) -> None:
+    """Make a virtual environment in `folder` that holds pip, these wheels and what they depend on.
+
+    uv makes it, in a tenth of pip's time: its files are links to those of uv's cache.
+    """
+    subprocess.run([*UV, "venv", "--seed", "--python", sys.executable, str(folder)], check=True, timeout=60)
+    install(folder, *map(str, built_wheels))
+
+
+def install(folder: Path, *requirements: str) -> None:
+    """Install into the virtual environment in `folder`."""
+    command = [*UV, "pip", "install", "--python", str(folder / "bin" / "python"), *requirements]
+    subprocess.run(command, check=True, capture_output=True, timeout=INSTALL_S)
 
 
 @pytest.fixture(scope="session")
 def environment_with(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """Makes the `bin` folder of an environment with this source tree and one of its extras.
 
-    It stands on the one that runs the tests: what that has in a version that fits is not installed again.
+    It stands on the one that runs the tests, in which it finds what it does not have.
     """
 
     def make(extra: str) -> Path:
@@ -84,9 +98,7 @@ def environment_with(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str]
 
 
 def _install_above(folder: Path, extra: str) -> None:
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True, timeout=60)
+    subprocess.run([*UV, "venv", "--python", sys.executable, str(folder)], check=True, capture_output=True, timeout=60)
     (packages,) = folder.glob("lib/python*/site-packages")
     (packages / "below.pth").write_text(f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})\n")
-    pip = [sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python"), "install", "-q", "--no-compile"]
-    install = [*pip, "--no-build-isolation", "-e", f"{ROOT}[{extra}]"]
-    subprocess.run(install, check=True, capture_output=True, timeout=INSTALL_S)
+    install(folder, "-e", f"{ROOT}[{extra}]")
