@@ -47,10 +47,11 @@ def alone(model: Path) -> dict[str, Any]:
     return _updates(1, model)
 
 
-@pytest.mark.parametrize("ranks", [2, 4])
-def test_updates_on_several_ranks_are_those_of_one(ranks: int, model: Path, alone: dict[str, Any]) -> None:
-    found = _updates(ranks, model)
-    assert found.keys() == alone.keys()
+@pytest.mark.parametrize(("ranks", "every"), [(2, 1), (4, 2)])
+def test_updates_on_several_ranks_are_those_of_one(ranks: int, every: int, model: Path, alone: dict[str, Any]) -> None:
+    """On four ranks, half of the cases: what sets the others apart does not depend on the number of ranks."""
+    found = _updates(ranks, model, every)
+    assert list(found) == list(alone)[::every]
     for name, metrics in found.items():
         tolerance = 0.05 if "bfloat16" in name else 1e-5
         for key, values in metrics.items():
@@ -58,8 +59,8 @@ def test_updates_on_several_ranks_are_those_of_one(ranks: int, model: Path, alon
         assert min(alone[name]["norms"][:2]) > 1e-3, name
 
 
-def _updates(ranks: int, model: Path) -> dict[str, Any]:
-    processes = _started([str(Path(__file__).with_name("ranks_updates.py")), str(model)], ranks)
+def _updates(ranks: int, model: Path, every: int = 1) -> dict[str, Any]:
+    processes = _started([str(Path(__file__).with_name("ranks_updates.py")), str(model), str(every)], ranks)
     outputs = [process.communicate(timeout=300) for process in processes]
     assert [process.returncode for process in processes] == [0] * ranks, outputs
     found: dict[str, Any] = json.loads((outputs[0][0] or "").splitlines()[-1])
