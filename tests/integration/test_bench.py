@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 def test_the_sandbox_is_measured_against_the_bare_machine(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(measure, "ROUNDS", 2)
+    monkeypatch.setattr(measure, "ROUNDS", 1)
     monkeypatch.setattr(measure, "BATCH_S", 0.2)
     monkeypatch.setattr(latency, "PROGRAMS", 30)
     assert call(["bench", "sandbox", "--language", "lua", "--slots", "1", "--json"]) == 0
