@@ -102,5 +102,5 @@ class _Server:
 if __name__ == "__main__":
     main()
 elif __name__ == "__mp_main__":
-    # One of the processes among which vLLM divides the model: it begins with the module of its parent, then imports vLLM.
+    # A process among which vLLM divides the model begins with the module of its parent, and imports vLLM afterwards.
     import_vllm()
