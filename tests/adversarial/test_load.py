@@ -37,8 +37,8 @@ def task(limit_s: float) -> Task:
 
 
 def a_mixture(rng: random.Random, honest: list[str], evil: list[str]) -> list[str]:
-    """One in five is evil; most are in Lua, because compiling takes longer than all else."""
-    weights = {".lua": 12, ".c": 1, ".f90": 1}
+    """One in five is evil; nearly all are in Lua, because compiling takes longer than all else."""
+    weights = {".lua": 24, ".c": 1, ".f90": 1}
     mixture: list[str] = []
     for _ in range(PROGRAMS):
         files = evil if rng.random() < 0.2 else honest

@@ -110,11 +110,11 @@ def test_right_programs_stay_right_on_four_times_as_many_slots_as_processors(
     right = "local n = io.read('n') local s = 0 for i = 1, 3e7 do s = (s + i) % 7 end print(n)"
     evil = ["while true do end", "local t = {} while true do t[#t + 1] = ('x'):rep(1e6) end", "error('x')"]
     task = Task(id="n", tests=(Test(input="5", output="5"),) * 2, limits=LimitOverrides(run_s=1.0, memory_mb=128))
-    programs = [right, right, right, *evil] * 6
+    programs = [right, right, right, *evil] * 4
     with Verifier(mode, OVERLOAD) as verifier:
         futures: list[Future[Verification]] = [verifier.submit(languages["lua"], one, task) for one in programs]
         found = [str(future.result(timeout=300).verdict) for future in futures]
     assert {found[i] for i in range(len(found)) if i % 6 < 3} == {"accepted"}
-    assert found[3::6] == ["time_limit"] * 6
-    assert found[4::6] == ["memory_limit"] * 6
-    assert found[5::6] == ["runtime_error"] * 6
+    assert found[3::6] == ["time_limit"] * 4
+    assert found[4::6] == ["memory_limit"] * 4
+    assert found[5::6] == ["runtime_error"] * 4
