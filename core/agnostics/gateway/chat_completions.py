@@ -56,6 +56,7 @@ class _ChatBody(Body):
     tool_choice: str | _Chosen | None = None
     max_tokens: int | None = Field(None, ge=1)
     max_completion_tokens: int | None = Field(None, ge=1)
+    seed: int | None = None
 
 
 class ChatCompletions(Api):
@@ -73,6 +74,7 @@ class ChatCompletions(Api):
             tools=tuple(_tool(item) for item in form.tools or ()),
             tool_choice=_tool_choice(form.tool_choice),
             temperature=form.temperature,
+            seed=form.seed,
         )
         return ParsedRequest(request, form.model, form.stream)
 
@@ -122,7 +124,8 @@ def openai_error(error: ApiError) -> Json:
 def request_json(request: ModelRequest, model: str) -> Json:
     """A request as this API writes it."""
     messages = [message_json(message) for message in request.messages]
-    sampling = {} if request.temperature is None else {"temperature": request.temperature}
+    chosen_sampling = {"temperature": request.temperature, "seed": request.seed}
+    sampling = {name: value for name, value in chosen_sampling.items() if value is not None}
     tools = [tool_json(tool) for tool in request.tools]
     chosen = {"tools": tools, "tool_choice": tool_choice_json(request.tool_choice)} if tools else {}
     return {"model": model, "messages": messages, "max_tokens": request.max_tokens, **sampling, **chosen}

@@ -48,6 +48,7 @@ class ModelRequest:
     """A request for the next message of the assistant, of at most `max_tokens` tokens.
 
     `tool_choice` is `auto`, `none`, `required`, or the name of a tool. Without `temperature` it is the model's default.
+    `seed` decides what is sampled, as far as the model has seeds.
     """
 
     messages: tuple[ChatMessage, ...]
@@ -55,6 +56,7 @@ class ModelRequest:
     tools: tuple[FunctionTool, ...] = ()
     tool_choice: str = "auto"
     temperature: float | None = None
+    seed: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,10 @@ class ModelBackend(Protocol):
     @property
     def model(self) -> str:
         """The name of the model."""
+
+    @property
+    def context_tokens(self) -> int | None:
+        """The longest conversation that the model takes, with its reply; None if that is not known."""
 
     def complete(self, request: ModelRequest) -> ModelReply:
         """The next message of the assistant.

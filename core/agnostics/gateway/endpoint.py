@@ -11,6 +11,8 @@ from agnostics.inference.openai_client import Endpoint
 class EndpointBackend:
     """Answers with the model of an endpoint, whose counts of tokens it passes on."""
 
+    context_tokens: int | None = None
+
     def __init__(self, endpoint: Endpoint) -> None:
         self.model = endpoint.model
         self._endpoint = endpoint
@@ -21,6 +23,7 @@ class EndpointBackend:
             [message_json(message) for message in request.messages],
             max_tokens=request.max_tokens,
             temperature=request.temperature,
+            seed=request.seed,
             tools=[tool_json(tool) for tool in request.tools],
             tool_choice=tool_choice_json(request.tool_choice),
         )

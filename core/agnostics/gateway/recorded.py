@@ -18,7 +18,7 @@ class RecordedBackend:
     """Passes requests to a model, and records each as a call of chat completions; one that fails has the status 502."""
 
     def __init__(self, backend: ModelBackend, recorder: CallRecorder) -> None:
-        self.model = backend.model
+        self.model, self.context_tokens = backend.model, backend.context_tokens
         self._backend, self._recorder = backend, recorder
 
     def complete(self, request: ModelRequest) -> ModelReply:

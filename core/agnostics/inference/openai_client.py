@@ -134,10 +134,11 @@ class Endpoint:
         *,
         max_tokens: int,
         temperature: float | None = None,
+        seed: int | None = None,
         tools: Sequence[Mapping[str, Any]] = (),
         tool_choice: str | Mapping[str, Any] = "auto",
     ) -> EndpointCompletion:
-        """A chat completion of at most `max_tokens`; without `temperature`, at the server's default.
+        """A chat completion of at most `max_tokens`; without `temperature` and `seed`, at the server's default.
 
         `tools` and `tool_choice` are as the API writes them.
 
@@ -146,7 +147,8 @@ class Endpoint:
         """
         from openai import APIError, BadRequestError
 
-        options: dict[str, Any] = {} if temperature is None else {"temperature": temperature}
+        sampling = {"temperature": temperature, "seed": seed}
+        options: dict[str, Any] = {name: value for name, value in sampling.items() if value is not None}
         if tools:
             options |= {"tools": tools, "tool_choice": tool_choice}
         try:

@@ -73,6 +73,11 @@ def context_length(folder: Path) -> int:
     return int(rope.get("original_max_position_embeddings") or settings["original_max_position_embeddings"])
 
 
+def default_temperature(folder: Path) -> float:
+    """The sampling temperature that the model's files recommend, or else 1."""
+    return float(_settings(folder, "generation_config.json").get("temperature") or 1.0)
+
+
 def _local(name: str) -> Path | None:
     """The folder or the GGUF file `name`, or None if it can only be a name on the hub."""
     path = Path(name).expanduser()

@@ -19,7 +19,6 @@ from agnostics.players.box import FOLDER
 from agnostics.players.model_player import ModelPlayer
 from agnostics.players.player import Game
 from agnostics.players.session_calls import SessionCalls
-from agnostics.referee.state import SessionState
 from agnostics.sandbox.protocol import RunResult
 from agnostics.sandbox.session import Session
 from agnostics.sandbox.slot_options import Mount
@@ -78,8 +77,6 @@ class Agent(ModelPlayer):
 
     time_s: Annotated[float, Field(gt=0, le=1_000_000)] = 14_400.0
     """Seconds of a start; then all its processes are ended."""
-    context_tokens: Annotated[int, Field(ge=1024)] = 131_072
-    """The longest conversation that the model takes; many agents shorten one before."""
     starts: Annotated[int, Field(ge=1)] = 100
     """The most starts of one `play`."""
 
@@ -128,14 +125,15 @@ class Agent(ModelPlayer):
         calls = SessionCalls(game.store, game.referee.name)
         path = game.folder / _SOCKET
         path.unlink(missing_ok=True)
-        with self.backend() as backend, Gateway(backend, calls, listen_on_unix_socket(path), limits) as gateway:
-            self._play(game, gateway.key, limits.output_tokens)
+        with self.backend(game) as backend, Gateway(backend, calls, listen_on_unix_socket(path), limits) as gateway:
+            held = min(self.context_tokens, backend.context_tokens or self.context_tokens)
+            self._play(game, gateway.key, limits.output_tokens, held)
 
-    def _play(self, game: Game, key: str, output_tokens: int) -> None:
+    def _play(self, game: Game, key: str, output_tokens: int, context_tokens: int) -> None:
         """Start the agent, and again while it gets on."""
         assert game.box is not None
         for _ in range(self.starts):
-            before = _progress(game.referee.state)
+            before = game.referee.state.operations
             message = (_AGAIN if before else "") + _BEGIN.format(file=self.prompt_file) + _END
             invocation = Invocation(
                 message=message,
@@ -144,14 +142,14 @@ class Agent(ModelPlayer):
                 key=key,
                 model=self.model,
                 output_tokens=output_tokens,
-                context_tokens=self.context_tokens,
+                context_tokens=context_tokens,
                 filename=game.language.filename,
             )
             command = self.command(invocation)
             game.box.put(_files(self.prompt_file, game.prompt, command.files))
             self._run(game.box, command)
             game.save_workspace()
-            if game.referee.state.all_done or _progress(game.referee.state) == before:
+            if game.referee.state.all_done or game.referee.state.operations == before:
                 return
 
     def _run(self, box: Session, command: AgentCommand) -> None:
@@ -170,11 +168,6 @@ class Agent(ModelPlayer):
             )
         if result.verdict is not Verdict.ACCEPTED:
             log.warning("%s ended after %.0f s: %s", self.name, time.monotonic() - began, _ending(result))
-
-
-def _progress(state: SessionState) -> int:
-    """The number of operations that were carried out."""
-    return state.sequence - state.refusals
 
 
 def _files(prompt_file: str, prompt: str, others: Mapping[str, str]) -> dict[str, bytes]:

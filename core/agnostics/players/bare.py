@@ -59,11 +59,11 @@ class BareModel(ModelPlayer):
     """Of the model; its default if there is none."""
 
     name = "bare"
-    description = "A model behind an endpoint, without agent software: it calls the session's operations as tools."
+    description = "A model without agent software: it calls the session's operations as tools."
 
     def play(self, game: Game) -> None:
         """See `Player.play`."""
-        with self.backend() as backend:
+        with self.backend(game) as backend:
             recorded = RecordedBackend(backend, SessionCalls(game.store, game.referee.name))
             _Match(game, recorded, self).play()
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from agnostics.gateway.conversation import ModelBackend
     from agnostics.referee.referee import Referee
     from agnostics.sandbox.session import Session
     from agnostics.sandbox.slot_options import Mount
@@ -34,6 +35,8 @@ class Game:
     """Store the files of the box, from which a resumed session begins; call it between two commands."""
     model: str = ""
     """The model that the player asks; empty if none was named."""
+    backend: ModelBackend | None = None
+    """The model of this machine that the player asks, loaded; None if its model is elsewhere."""
 
 
 class Player(ABC):

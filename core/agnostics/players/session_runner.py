@@ -9,6 +9,7 @@ from pathlib import Path
 
 from sqlalchemy import URL
 
+from agnostics.gateway.conversation import ModelBackend
 from agnostics.players.box import Box
 from agnostics.players.player import Game, Player
 from agnostics.players.workspace import keep_workspace
@@ -31,14 +32,16 @@ def play_session(
     language: Language,
     verifier: Verifier,
     *,
+    backend: ModelBackend | None = None,
     sandbox: str = AUTO,
     backends: Backends | None = None,
     on_event: Callable[[SessionState], None] = lambda _: None,
 ) -> SessionState:
     """Let `player` play the session called `name` from where it stands, and return its last state.
 
-    `sandbox` and `backends` are those of the player's box. Raises UsageError if the session has finished, or if
-    another process of this machine plays it. What the player raises leaves the session to be resumed.
+    `backend` is the model of this machine that the player asks, if it asks one; `sandbox` and `backends` are those of
+    the player's box. Raises UsageError if the session has finished, or if another process of this machine plays it.
+    What the player raises leaves the session to be resumed.
     """
     folder = session_folder(store.engine.url, name)
     with file_lock(folder / "lock") as is_ours:
@@ -64,6 +67,7 @@ def play_session(
                         folder=box.folder if box else None,
                         save_workspace=save_workspace,
                         model=referee.model,
+                        backend=backend,
                     )
                 )
         referee.finish("completed" if referee.state.all_done else "stopped")

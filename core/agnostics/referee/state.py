@@ -112,6 +112,11 @@ class SessionState:
         return all(self.is_final(position) for position in range(len(self.problems)))
 
     @property
+    def operations(self) -> int:
+        """The number of operations that were carried out and changed something."""
+        return self.sequence - self.refusals
+
+    @property
     def solved(self) -> int:
         """The number of solved problems: the score."""
         return sum(problem.solved for problem in self.problems)

@@ -21,7 +21,7 @@ _ACTION, _CONTENT = "Agnostics-action", 'Agnostics-"content"'
 
 @dataclass(frozen=True, slots=True)
 class MessageFrame:
-    """The tokens of a chat template around the content of a message that follows an action, up to the next action."""
+    """The tokens of a chat template around the contents of messages that follow an action, up to the next action."""
 
     end_of_turn: tuple[int, ...]
     """The end of the action, with the token that ends it; empty if the template has none."""
@@ -29,6 +29,8 @@ class MessageFrame:
     after: tuple[int, ...]
     is_json: bool
     """Whether the content stands in a JSON string, as Llama 3's template writes the outputs of tools."""
+    between: tuple[tuple[int, ...], ...] = ()
+    """Between the contents of several messages."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,17 @@ class ConversationRenderer:
         token_ids = (*frame.before, *content, *frame.after)
         return Observation(text if kept == written else kept, role, token_ids, frame.end_of_turn)
 
+    def continuation(self, messages: Sequence[tuple[str, str]]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The end of an action, and the tokens of messages after it, up to the next action.
+
+        Each message is a role and its content. Raises TemplateError or UsageError if the template has no place.
+        """
+        frame = self._frame(*(role for role, _ in messages))
+        tokens = list(frame.before)
+        for (_, text), rest in zip(messages, (*frame.between, frame.after), strict=True):
+            tokens += (*self._content(_in_json(text) if frame.is_json else text), *rest)
+        return frame.end_of_turn, tuple(tokens)
+
     def check_template(self) -> None:
         """Raise UsageError if the template has no place for a second message of the user."""
         self._between("user")
@@ -71,27 +84,29 @@ class ConversationRenderer:
         except (TemplateError, UsageError):
             return {"user": user, "tool": user}
 
-    def _frame(self, role: str) -> MessageFrame:
-        before, after, is_json = self._between(role)
-        return MessageFrame(*self._split(before), self._tokens(after), is_json)
+    def _frame(self, *roles: str) -> MessageFrame:
+        (before, *between, after), is_json = self._between(*roles)
+        between_tokens = tuple(self._tokens(text) for text in between)
+        return MessageFrame(*self._split(before), self._tokens(after), is_json, between_tokens)
 
-    def _between(self, role: str) -> tuple[str, str, bool]:
-        """The texts from an answer to the content of a message with `role`, and from there to the next answer.
+    def _between(self, *roles: str) -> tuple[list[str], bool]:
+        """The texts from an answer to the content of a message, between contents, and from there to the next answer.
 
-        And whether the content is written into a JSON string.
+        The messages have these roles. And whether the contents are written into JSON strings.
         """
         messages = [
             {"role": "user", "content": "."},
             {"role": "assistant", "content": _ACTION},
-            {"role": role, "content": _CONTENT},
+            *({"role": role, "content": _CONTENT} for role in roles),
         ]
         text = conversation_text(self.tokenizer, messages, self.settings)
         _, action, rest = text.rpartition(_ACTION)
         is_json = _in_json(_CONTENT) in rest
-        before, content, after = rest.partition(_in_json(_CONTENT) if is_json else _CONTENT)
-        if not action or not content:
-            raise UsageError(f"the model's chat template has no place for a message of the {role} after an answer")
-        return before, after, is_json
+        texts = rest.split(_in_json(_CONTENT) if is_json else _CONTENT)
+        if not action or len(texts) != len(roles) + 1:
+            names = " and the ".join(roles)
+            raise UsageError(f"the model's chat template has no place for a message of the {names} after an answer")
+        return texts, is_json
 
     def _split(self, before: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The tokens of the end of an answer, and those after it."""

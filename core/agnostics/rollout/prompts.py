@@ -84,13 +84,18 @@ def user_message(text: str, system: str | None) -> list[dict[str, str]]:
 
 
 def render_conversation(
-    tokenizer: Any, messages: Sequence[Mapping[str, Any]], settings: ConversationSettings, *, prompt: bool = True
+    tokenizer: Any,
+    messages: Sequence[Mapping[str, Any]],
+    settings: ConversationSettings,
+    *,
+    prompt: bool = True,
+    tools: Sequence[Mapping[str, Any]] = (),
 ) -> list[int]:
     """The token ids of `messages` through the tokenizer's chat template, with a constant date.
 
-    A `prompt` ends where the model's answer begins.
+    A `prompt` ends where the model's answer begins. `tools` are functions with JSON schemas.
     """
-    token_ids: list[int] = _apply_template(tokenizer, messages, settings, prompt=prompt, tokenize=True)
+    token_ids: list[int] = _apply_template(tokenizer, messages, settings, prompt=prompt, tokenize=True, tools=tools)
     return token_ids
 
 
@@ -107,9 +112,11 @@ def _apply_template(
     *,
     prompt: bool,
     tokenize: bool,
+    tools: Sequence[Mapping[str, Any]] = (),
 ) -> Any:
     return tokenizer.apply_chat_template(
         messages,
+        tools=list(tools) or None,
         add_generation_prompt=prompt,
         enable_thinking=settings.thinking,
         strftime_now=_DATE.strftime,

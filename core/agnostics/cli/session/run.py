@@ -12,6 +12,7 @@ import click
 from agnostics.cli.output import console, json_option, print_json, reserve_stdout
 from agnostics.cli.progress import progress_bar
 from agnostics.cli.results.reading import store_option
+from agnostics.cli.session.local_model import model_name, opened_model, with_local_model
 from agnostics.plugins.manager import PluginManager, load_plugins
 from agnostics.types.errors import UsageError, unknown_name_error
 from agnostics.util.settings import absolute_name, parse_options, with_options
@@ -59,7 +60,7 @@ def run(resume: str | None, sandbox: str, store: str | None, as_json: bool, **op
         raise UsageError(_BESIDE_RESUME)
     plugins = load_plugins()
     with Store.open(store or default_url(), create=not resume) as opened:
-        name = resume or _create(opened, plugins, options)
+        name = resume or _create(opened, plugins, options, sandbox)
         console.print(f"session {name}", markup=False, soft_wrap=True)
         state = _play(opened, plugins, name, options["language"], sandbox)
     if as_json:
@@ -71,7 +72,7 @@ def run(resume: str | None, sandbox: str, store: str | None, as_json: bool, **op
     return 0
 
 
-def _create(store: Store, plugins: PluginManager, options: Mapping[str, Any]) -> str:
+def _create(store: Store, plugins: PluginManager, options: Mapping[str, Any], sandbox: str) -> str:
     """Insert the session that `options` describe, and return its name."""
     from agnostics.referee.problem import make_problems
     from agnostics.referee.protocol import load_protocol
@@ -87,6 +88,7 @@ def _create(store: Store, plugins: PluginManager, options: Mapping[str, Any]) ->
     split = options["split"] or ("test" if "test" in adapter.splits else adapter.splits[0])
     if split not in adapter.splits:
         raise unknown_name_error("split", split, adapter.splits)
+    player = with_local_model(player, plugins, language.name, sandbox)
     tasks = list(adapter.tasks(split, source=source))[: options["limit"]]
     name = options["name"] or f"{language.name}-{player.name}-{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
     create_session(
@@ -98,7 +100,7 @@ def _create(store: Store, plugins: PluginManager, options: Mapping[str, Any]) ->
         dataset=absolute_name(options["dataset"]),
         player=player.name,
         player_options={option: getattr(player, option) for option in player_options},
-        model=player.model,
+        model=model_name(player),
         seed=options["seed"],
     )
     return name
@@ -122,6 +124,7 @@ def _play(store: Store, plugins: PluginManager, name: str, language_name: str | 
         InterruptHandler(),
         reserve_stdout(),
         Verifier(sandbox, 1, plugins.languages(), plugins.sandboxes()) as verifier,
+        opened_model(player, plugins, language.name, sandbox) as backend,
         progress_bar() as bar,
     ):
         try:
@@ -131,6 +134,7 @@ def _play(store: Store, plugins: PluginManager, name: str, language_name: str | 
                 player,
                 language,
                 verifier,
+                backend=backend,
                 sandbox=sandbox,
                 backends=plugins.sandboxes(),
                 on_event=_Progress(bar, problems),

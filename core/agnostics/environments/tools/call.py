@@ -7,12 +7,16 @@ from dataclasses import dataclass
 
 from agnostics.environments.tools.form import CallForm
 from agnostics.environments.tools.llama_call import llama_calls
-from agnostics.environments.tools.mistral_call import mistral_calls
+from agnostics.environments.tools.mistral_call import MARK, mistral_calls
+from agnostics.environments.tools.qwen_call import OPEN as QWEN_OPEN
 from agnostics.environments.tools.qwen_call import qwen_calls
 from agnostics.environments.tools.raw_call import RawCall
+from agnostics.environments.tools.text_call import OPEN as TEXT_OPEN
 from agnostics.environments.tools.text_call import text_calls
 from agnostics.environments.tools.tool import ArgumentError, ToolInterface, shown
 from agnostics.types.code_extraction import strip_reasoning
+
+_OPENINGS: Mapping[CallForm, tuple[str, ...]] = {"json": (QWEN_OPEN, MARK), "text": (TEXT_OPEN,)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +41,23 @@ def parse_calls(text: str, form: CallForm, tools: Sequence[ToolInterface]) -> li
     the line follows) and ends with a closing tag at the end of one. Llama's calls, objects without tags, are the whole
     message, and Mistral's its end. Takes time linear in the text.
     """
-    answer = strip_reasoning(text)
-    return [resolve_call(raw, tools) for raw in (_json_calls(answer) if form == "json" else text_calls(answer))]
+    return [resolve_call(raw, tools) for raw in raw_calls(strip_reasoning(text), form)]
 
 
-def _json_calls(text: str) -> Iterable[RawCall | ArgumentError]:
-    """The calls in the form of the family whose mark comes first."""
-    return llama_calls(text) or mistral_calls(text) or qwen_calls(text)
+def raw_calls(answer: str, form: CallForm) -> Iterable[RawCall | ArgumentError]:
+    """As `parse_calls`, of an answer without reasoning, before their tools are known.
+
+    In JSON they are in the form of the family whose mark comes first.
+    """
+    if form == "text":
+        return text_calls(answer)
+    return llama_calls(answer) or mistral_calls(answer) or qwen_calls(answer)
+
+
+def text_before_calls(answer: str, form: CallForm) -> str:
+    """The text before the first call of an answer that has one; Llama's calls are the whole message."""
+    places = [place for mark in _OPENINGS[form] if (place := answer.find(mark)) >= 0]
+    return answer[: min(places)].rstrip() if places else ""
 
 
 def resolve_call(raw: RawCall | ArgumentError, tools: Sequence[ToolInterface]) -> ToolCall | MalformedCall:

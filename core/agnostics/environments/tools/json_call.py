@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import NoReturn
 
 from agnostics.environments.tools.raw_call import RawCall
-from agnostics.environments.tools.tool import ArgumentError, ToolInterface, shown
+from agnostics.environments.tools.tool import ArgumentError, shown
 
 _BETWEEN = re.compile(r"\s*+(?:;\s*+)?")
 """What stands between two calls."""
 _ARGUMENT_KEYS = ("arguments", "parameters")
+_MAX_DIGITS = 40
+"""Of a number: to convert a long one would take quadratic time."""
 _FORM = '{"name": "...", "arguments": {...}}'
 
 
@@ -49,7 +52,7 @@ def one_json_call(text: str) -> RawCall | ArgumentError:
 
 def call_of(name: str, arguments: object) -> RawCall:
     """The call with this name, and a JSON value as its arguments."""
-    return RawCall(name, lambda tool: _arguments(arguments, tool))
+    return RawCall(name, lambda tool: tool.arguments_in(_object(arguments)))
 
 
 def _raw_call(value: object) -> RawCall | ArgumentError:
@@ -86,27 +89,24 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ArgumentError(f"the call is not valid JSON: it holds {name}")
 
 
+def _number(text: str) -> float:
+    if len(text) > _MAX_DIGITS:
+        raise ArgumentError(f"the call holds a number of more than {_MAX_DIGITS} digits")
+    number = float(text) if set(text) & set(".eE") else int(text)
+    if not math.isfinite(number):
+        raise ArgumentError("the call holds a number that is too large")
+    return number
+
+
 _DECODER = json.JSONDecoder(
     object_pairs_hook=_without_duplicates,
-    parse_int=lambda _: 0,
-    parse_float=lambda _: 0.0,
+    parse_int=_number,
+    parse_float=_number,
     parse_constant=_refuse_constant,
 )
-"""Numbers, which no tool takes, are not converted: it would take quadratic time."""
 
 
-def _arguments(given: object, tool: ToolInterface) -> Mapping[str, str]:
-    """The arguments of a tool in a JSON value. Raises ArgumentError."""
-    if not isinstance(given, dict):
+def _object(arguments: object) -> Mapping[str, object]:
+    if not isinstance(arguments, dict):
         raise ArgumentError("the arguments are not a JSON object")
-    for name in tool.parameters:
-        if name not in given:
-            raise ArgumentError(f"the argument '{name}' is missing")
-    for name in given:
-        if name not in tool.parameters:
-            raise ArgumentError(f"there is no argument {shown(name)}; the arguments are: {', '.join(tool.parameters)}")
-    texts = {name: value for name, value in given.items() if isinstance(value, str)}
-    for name in given:
-        if name not in texts:
-            raise ArgumentError(f"the argument '{name}' is not a string")
-    return texts
+    return arguments

@@ -12,7 +12,7 @@ from agnostics.environments.tools.tool import ArgumentError
 
 SPECIAL_TOKENS = ("[TOOL_CALLS]", "[CALL_ID]", "[ARGS]")
 """The marks of calls, which the text of a completion keeps."""
-_MARK = SPECIAL_TOKENS[0]
+MARK = SPECIAL_TOKENS[0]
 _OPENING = re.compile(r"\A\[TOOL_CALLS\]|\[TOOL_CALLS\](?=\w|\s*+[\[{])")
 """A mark that begins calls: within a message, one before a name or JSON, else a text speaks of it."""
 _HEAD = re.compile(r"\s*+\[TOOL_CALLS\](?P<name>[^\[{]*+)(?:\[CALL_ID\][^\[{]*+)?(?P<args>\[ARGS\]\s*+)?")
@@ -30,7 +30,7 @@ def mistral_calls(text: str) -> list[RawCall | ArgumentError]:
     if opening is None or QWEN_OPEN in message[: opening.start()]:  # the mark may stand in a string of Qwen's call
         return []
     calls = message[opening.start() :]
-    objects = calls.removeprefix(_MARK).lstrip()
+    objects = calls.removeprefix(MARK).lstrip()
     return list(json_calls(objects) if objects.startswith(("[", "{")) else _named_calls(calls))
 
 

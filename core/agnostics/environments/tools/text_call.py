@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from agnostics.environments.tools.raw_call import RawCall
 from agnostics.environments.tools.tool import ArgumentError
 
-_OPEN, _CLOSE = "<tool:", "</tool>"
+OPEN, _CLOSE = "<tool:", "</tool>"
 
 
 def text_calls(text: str) -> Iterator[RawCall | ArgumentError]:
@@ -15,7 +15,7 @@ def text_calls(text: str) -> Iterator[RawCall | ArgumentError]:
     lines = iter(text.split("\n"))
     for line in lines:
         tag = line.rstrip()
-        if tag.startswith(_OPEN):
+        if tag.startswith(OPEN):
             yield _call(tag, lines)
         elif tag == _CLOSE:
             yield ArgumentError(f"there is a line '{_CLOSE}' without a '<tool: NAME>' before it")
@@ -34,4 +34,4 @@ def _call(tag: str, lines: Iterator[str]) -> RawCall | ArgumentError:
 
 
 def _raw_call(tag: str, content: str) -> RawCall:
-    return RawCall(tag[len(_OPEN) : -1].strip(), lambda tool: tool.arguments_of(content))
+    return RawCall(tag[len(OPEN) : -1].strip(), lambda tool: tool.arguments_of(content))

@@ -63,6 +63,21 @@ class ToolInterface(ABC):
     def arguments_of(self, content: str) -> Mapping[str, str]:
         """The arguments in the content of a call in the text form. Raises ArgumentError if there are none."""
 
+    def arguments_in(self, given: Mapping[str, object]) -> Mapping[str, str]:
+        """The arguments in the JSON object of a call. Raises ArgumentError if they are not those of `parameters`."""
+        for name in self.parameters:
+            if name not in given:
+                raise ArgumentError(f"the argument '{name}' is missing")
+        for name in given:
+            if name not in self.parameters:
+                known = ", ".join(self.parameters) or "none"
+                raise ArgumentError(f"there is no argument {shown(name)}; the arguments are: {known}")
+        texts = {name: value for name, value in given.items() if isinstance(value, str)}
+        for name in given:
+            if name not in texts:
+                raise ArgumentError(f"the argument '{name}' is not a string")
+        return texts
+
     @property
     def schema(self) -> dict[str, Any]:
         """The tool as `tools=` of a chat template takes it: a function with a JSON schema."""
@@ -86,7 +101,7 @@ def announcement(tools: Sequence[ToolInterface], form: CallForm) -> str:
     In the text form it is as in section 17 of the Code World Model's paper; in JSON, what the template of Qwen 3 makes
     of `tools=`.
     """
-    return _json_announcement(tools) if form == "json" else _text_announcement(tools)
+    return json_announcement([tool.schema for tool in tools]) if form == "json" else _text_announcement(tools)
 
 
 def _text_announcement(tools: Sequence[ToolInterface]) -> str:
@@ -94,11 +109,12 @@ def _text_announcement(tools: Sequence[ToolInterface]) -> str:
     return "\n\n".join(["You have access to the following tools:", *described])
 
 
-def _json_announcement(tools: Sequence[ToolInterface]) -> str:
-    schemas = "\n".join(json.dumps(tool.schema, ensure_ascii=False) for tool in tools)
+def json_announcement(schemas: Sequence[Mapping[str, Any]]) -> str:
+    """As `announcement`, of tools with these schemas, to be called in JSON."""
+    written = "\n".join(json.dumps(schema, ensure_ascii=False) for schema in schemas)
     return (
         "# Tools\n\nYou may call one or more functions to assist with the user query.\n\n"
-        f"You are provided with function signatures within <tools></tools> XML tags:\n<tools>\n{schemas}\n</tools>\n\n"
+        f"You are provided with function signatures within <tools></tools> XML tags:\n<tools>\n{written}\n</tools>\n\n"
         "For each function call, return a json object with function name and arguments within <tool_call></tool_call> "
         'XML tags:\n<tool_call>\n{"name": <function-name>, "arguments": <args-json-object>}\n</tool_call>'
     )
