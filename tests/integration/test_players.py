@@ -175,6 +175,48 @@ def test_a_bare_model_that_calls_nothing_is_told_twice_to_go_on(play: Callable[.
     assert not any(played.solved)
 
 
+def test_a_silent_conversation_begins_again_if_an_operation_was_carried_out_in_it(play: Callable[..., Played]) -> None:
+    answers = iter([tool_call("fetch"), *({"content": "I think."} for _ in range(6))])
+    with serving(lambda _: next(answers)) as model:
+        played = play(BareModel(endpoint=model.url, model="small"))
+    assert len(played.calls) == 7
+    again = json.loads(played.calls[4].request)["messages"]
+    assert [message["role"] for message in again] == ["system", "user"]
+    assert "begins again" in again[1]["content"]
+    assert played.state.finished
+
+
+@pytest.mark.parametrize(
+    ("form", "written"), [("tools", "call a tool."), ("text", "<tool: status>\n</tool>"), ("json", "<tool_call>\n{")]
+)
+def test_a_reminder_says_how_a_call_is_written_and_lists_no_problems(
+    form: Any, written: str, play: Callable[..., Played]
+) -> None:
+    answers = iter([tool_call("fetch"), {"content": "I think."}, {"content": "I think."}])
+    if form != "tools":
+        answers = iter([{"content": "I think."}, {"content": "I think."}, {"content": "I think."}])
+    with serving(lambda _: next(answers)) as model:
+        played = play(BareModel(endpoint=model.url, model="small", form=form, turns=3))
+    told = json.loads(played.calls[-1].request)["messages"][-1]["content"]
+    assert written in told
+    assert "0 of 4 problems solved, 0 final." in told
+    assert told.endswith("echo is open; left: 3 submissions, any number of runs." if form == "tools" else "0 final.")
+
+
+def test_a_message_that_was_cut_off_is_said_to_be(play: Callable[..., Played]) -> None:
+    with serving(lambda _: {"content": "++++" * 9, "finish_reason": "length"}) as model:
+        played = play(BareModel(endpoint=model.url, model="small", turns=2), output_tokens=9)
+    told = json.loads(played.calls[-1].request)["messages"][-1]["content"]
+    assert told.startswith("Your message has reached its limit of 9 tokens, and was cut off there.")
+
+
+def test_arguments_that_the_schema_does_not_forbid_are_ignored(play: Callable[..., Played]) -> None:
+    answers = iter([tool_call("fetch", file="a.bf"), tool_call("read_file", path="x", mode="r")])
+    with serving(lambda _: next(answers)) as model:
+        played = play(BareModel(endpoint=model.url, model="small", turns=2))
+    assert json.loads(played.calls[-1].request)["messages"][-1]["content"].startswith("Problem echo, 1 of 4")
+
+
 def test_a_bare_model_has_a_budget_of_turns(play: Callable[..., Played]) -> None:
     with serving(lambda _: tool_call("status")) as model:
         played = play(BareModel(endpoint=model.url, model="small", turns=5))
@@ -224,10 +266,10 @@ def test_a_conversation_that_is_too_long_for_the_model_begins_again(play: Callab
     assert "begins again" in again[1]["content"]
 
 
-@pytest.mark.parametrize("options", [{}, {"endpoint": "http://localhost:1/v1"}, {"model": "m"}])
+@pytest.mark.parametrize("options", [{}, {"endpoint": "http://localhost:1/v1"}])
 def test_a_player_without_a_model_says_what_to_set(options: dict[str, str]) -> None:
     for player in (BareModel(), *AGENTS.values()):
-        with pytest.raises(UsageError, match="--set endpoint=URL --set model=NAME"):
+        with pytest.raises(UsageError, match=r"--set model=NAME.* --set endpoint=URL if it is behind one"):
             replace(player, **options).check_requirements()  # type: ignore[type-var]
 
 

@@ -123,7 +123,7 @@ def next_number() -> int:
 
 
 class ScriptedModel:
-    """Serves `message` at `url`; it may raise ValueError to refuse a request.
+    """Serves `message` at `url`, which may have a `finish_reason` of its own, or raise ValueError to refuse a request.
 
     `tokens` are those of the prompt and of the reply, of each call.
     """
@@ -157,7 +157,7 @@ class ScriptedModel:
         """The response, with counts that no two calls share."""
         counts = len(json.dumps(body["messages"])) // 4, 10 + len(self.tokens)
         self.tokens.append(counts)
-        reason = "tool_calls" if "tool_calls" in message else "stop"
+        reason = message.pop("finish_reason", "tool_calls" if "tool_calls" in message else "stop")
         choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": reason}
         usage = {"prompt_tokens": counts[0], "completion_tokens": counts[1], "total_tokens": sum(counts)}
         head = {"id": "1", "object": "chat.completion", "created": 0, "model": body["model"]}

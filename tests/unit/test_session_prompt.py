@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from agnostics.referee.problem import Problem
-from agnostics.referee.prompt import session_prompt
+from agnostics.referee.prompt import session_prompt, tool_prompt
 from agnostics.referee.protocol import Protocol, load_protocol
 from agnostics.types.language import Language
 from agnostics.types.task import Task, Test
@@ -62,6 +62,17 @@ def test_it_says_what_a_protocol_changes_and_else_does_not(changes: dict[str, An
 
 def test_a_command_that_is_always_refused_is_not_named() -> None:
     assert "session skip" not in prompt(skip="never")
+
+
+def test_a_player_without_a_shell_is_told_of_its_tools_and_of_no_command() -> None:
+    text = tool_prompt(LANGUAGE, Protocol(name="p", runs=3), PROBLEMS)
+    for tool in ("fetch", "write_file", "run", "submit", "status", "skip", "read_file"):
+        assert f"| `{tool}` |" in text
+    assert "session fetch" not in text
+    assert "at most 3 times for each problem" in text
+    assert "| `skip` |" not in tool_prompt(LANGUAGE, Protocol(name="p", skip="never"), PROBLEMS)
+    commands, tools = (other.partition("\n## Rules")[2] for other in (prompt(runs=3), text))
+    assert commands == tools
 
 
 def test_the_advice_of_the_presets_stands_in_their_prompts() -> None:

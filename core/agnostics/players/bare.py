@@ -26,33 +26,39 @@ from agnostics.players.model_player import ModelPlayer
 from agnostics.players.player import Game
 from agnostics.players.referee_tools import session_tools
 from agnostics.players.session_calls import SessionCalls
+from agnostics.referee.prompt import tool_prompt
 
 _LIMITS = ToolLimits(characters=20_000)
 _MAX_CALLS = 20
 """Calls of one message that are carried out."""
 _REMINDERS = 2
+_FRESH = 2
+"""Messages of a conversation that has just begun."""
 _OUTPUT_TOKENS = 32_768
 """Of a reply, where the protocol has no limit."""
-_PREFACE = """\
-You have no shell. What is described below as the commands `session fetch`, `session run`, `session submit`, \
-`session status` and `session skip` are tools that you call: fetch, run, submit, status and skip. The tools write_file \
-and read_file keep programs and notes in your workspace, where run and submit find them.
-"""
-_BEGIN = "Begin."
-_AGAIN = "The conversation was too long and begins again. The session goes on: call status, then fetch. Files are kept."
-_REMINDER = "The session is not finished. Go on: call a tool. {status}"
+_BEGIN = "Begin: call fetch."
+_AGAIN = "The conversation begins again; the session goes on, and files are kept. Go on: call fetch."
+_REMINDER = "The session is not finished. Go on: call a tool{form}\n\n{status}"
+_CUT_OFF = "Your message has reached its limit of {tokens} tokens, and was cut off there. "
+_FORMS = {
+    "tools": ".",
+    "text": ", as in:\n<tool: status>\n</tool>",
+    "json": ', as in:\n<tool_call>\n{"name": "status", "arguments": {}}\n</tool_call>',
+}
+"""How a call is written, in a reminder: a model that calls nothing may have the form wrong."""
 
 
 @dataclass
 class BareModel(ModelPlayer):
     """Asks a model for one message after another, and carries out the calls in it, until the session is finished.
 
-    It ends after `turns` messages, or when the model has called no tool though it was told twice to go on. A
-    conversation that has become too long for the model is begun again.
+    It ends after `turns` messages. A conversation that has become too long for the model is begun again; so is one in
+    which the model has called no tool though it was told twice to go on, if an operation was carried out in it. If none
+    was, the session ends.
     """
 
     form: Literal["tools", "text", "json"] = "tools"
-    """How the model calls tools: as the endpoint's API has it, or in its text, in one of the forms of environments."""
+    """How the model calls tools: as its API has it, or in its text, in one of the forms of environments."""
     turns: Annotated[int, Field(ge=1)] = 2000
     """The most messages of the model."""
     temperature: float | None = None
@@ -82,33 +88,46 @@ class _Match:
             tools=tuple(tools),
             temperature=player.temperature,
         )
+        self._begun_at = game.referee.state.operations
+        """The operations before the conversation."""
 
     def play(self) -> None:
         silent = 0
         for _ in range(self._player.turns):
-            if self._game.referee.state.all_done or silent > _REMINDERS:
+            if self._game.referee.state.all_done:
                 return
+            if silent > _REMINDERS:
+                if self._game.referee.state.operations == self._begun_at:
+                    return
+                self._begin_again()
+                silent = 0
             reply = self._complete()
             results = list(self._results(reply))
             silent = 0 if results else silent + 1
-            self._append(reply.message, *(results or [ChatMessage("user", self._reminder())]))
+            self._append(reply.message, *(results or [ChatMessage("user", self._reminder(reply))]))
             self._game.save_workspace()
 
     def _rules(self) -> Iterator[ChatMessage]:
         """The system prompt; in a text form with the tools, which the endpoint is not told of."""
         form = self._player.form
         described = [] if form == "tools" else [announcement(self._tools, form)]
-        yield ChatMessage("system", "\n\n".join([_PREFACE + "\n" + self._game.prompt, *described]))
+        referee = self._game.referee
+        rules = tool_prompt(self._game.language, referee.state.protocol, referee.problems)
+        yield ChatMessage("system", "\n\n".join([rules, *described]))
 
     def _complete(self) -> ModelReply:
         """The next message of the model. Raises ContextExceeded if a conversation that has just begun is too long."""
         try:
             return self._backend.complete(self._request)
         except ContextExceeded:
-            if len(self._request.messages) <= len(fresh := (*self._rules(), ChatMessage("user", _AGAIN))):
+            if len(self._request.messages) <= _FRESH:
                 raise
-            self._request = replace(self._request, messages=fresh)
+            self._begin_again()
             return self._backend.complete(self._request)
+
+    def _begin_again(self) -> None:
+        self._request = replace(self._request, messages=(*self._rules(), ChatMessage("user", _AGAIN)))
+        self._begun_at = self._game.referee.state.operations
 
     def _append(self, *messages: ChatMessage) -> None:
         self._request = replace(self._request, messages=(*self._request.messages, *messages))
@@ -130,8 +149,15 @@ class _Match:
         tool = next(tool for tool in self._tools if tool.name == call.name)
         return tool.run(self._game.box, call.arguments, _LIMITS).output
 
-    def _reminder(self) -> str:
-        return _REMINDER.format(status=self._game.referee.status().text)
+    def _reminder(self, reply: ModelReply) -> str:
+        cut_off = _CUT_OFF.format(tokens=self._request.max_tokens) if reply.truncated else ""
+        return cut_off + _REMINDER.format(form=_FORMS[self._player.form], status=self._progress())
+
+    def _progress(self) -> str:
+        """The status without a line for each problem."""
+        referee = self._game.referee
+        lines = referee.status().text.splitlines()
+        return "\n".join(lines[: 2 if referee.state.current else 1])
 
 
 def _name(call: ToolCall | MalformedCall) -> str:

@@ -14,7 +14,14 @@ from agnostics.types.errors import AgnosticsError
 from agnostics.types.verification import Verdict
 
 
-class _SessionTool(Tool):
+class _BareTool(Tool):
+    """A tool of the bare player. Arguments that it does not have, which its schema does not forbid, are ignored."""
+
+    def arguments_in(self, given: Mapping[str, object]) -> Mapping[str, str]:
+        return super().arguments_in({name: value for name, value in given.items() if name in self.parameters})
+
+
+class _SessionTool(_BareTool):
     """A tool of one session, with its referee."""
 
     parameters: ClassVar[Mapping[str, str]] = {}
@@ -103,7 +110,7 @@ class Skip(_SessionTool):
         return _result(self._referee.skip(), limits)
 
 
-class WriteFile(Tool):
+class WriteFile(_BareTool):
     """A file of the workspace, new or in place of another one."""
 
     name = "write_file"
@@ -123,7 +130,7 @@ class WriteFile(Tool):
         return _of_files(write, limits)
 
 
-class ReadFile(Tool):
+class ReadFile(_BareTool):
     """The content of a file of the workspace."""
 
     name = "read_file"

@@ -30,15 +30,28 @@ def submission_rule(protocol: Protocol) -> str:
 
 
 def session_prompt(language: Language, protocol: Protocol, problems: Sequence[Problem]) -> str:
-    """The prompt for a player that solves `problems` in `language` under `protocol`."""
-    return "\n\n".join(_sections(language, protocol, problems)) + "\n"
+    """The prompt for a player with a shell that solves `problems` in `language` under `protocol`."""
+    commands = "## Commands\n\n" + "\n".join(_commands(protocol, _suffix(language)))
+    return "\n\n".join(_sections(language, protocol, problems, f"{CLIENT} fetch", commands)) + "\n"
 
 
-def _sections(language: Language, protocol: Protocol, problems: Sequence[Problem]) -> Iterator[str]:
-    suffix = language.filename.rpartition(".")[2]
+def tool_prompt(language: Language, protocol: Protocol, problems: Sequence[Problem]) -> str:
+    """As `session_prompt`, for a player without a shell, whose operations are tools."""
+    tools = "## Tools\n\n" + "\n".join(_tools(protocol, _suffix(language)))
+    return "\n\n".join(_sections(language, protocol, problems, "fetch", tools)) + "\n"
+
+
+def _suffix(language: Language) -> str:
+    return language.filename.rpartition(".")[2]
+
+
+def _sections(
+    language: Language, protocol: Protocol, problems: Sequence[Problem], fetch: str, operations: str
+) -> Iterator[str]:
+    suffix = _suffix(language)
     count = plural(len(problems), "problem")
     yield (
-        f"Begin now: the session is open. `{CLIENT} fetch` shows the first problem. Work through all {count} in their "
+        f"Begin now: the session is open. `{fetch}` shows the first problem. Work through all {count} in their "
         "order: read the statement, write a program, run it on inputs that you make up, and submit it when you are "
         "confident."
     )
@@ -47,7 +60,7 @@ def _sections(language: Language, protocol: Protocol, problems: Sequence[Problem
         "stdin and prints its output to stdout. Each problem has hidden tests; none is shown, so make your own from "
         "the statement."
     )
-    yield "## Commands\n\n" + "\n".join(_commands(protocol, suffix))
+    yield operations
     yield "## Rules\n\n" + "\n".join(f"- {rule}" for rule in _rules(protocol, language, suffix))
     yield "## Moving on\n\n" + "\n".join(f"- {rule}" for rule in _skip_rules(protocol))
     yield (
@@ -70,14 +83,36 @@ def _tiers(problems: Sequence[Problem]) -> str:
     return f"By difficulty: {named}. " if named else ""
 
 
+def _tools(protocol: Protocol, suffix: str) -> Iterator[str]:
+    yield "You have no shell. You work by calling these tools:"
+    yield ""
+    yield "| tool | what it does |"
+    yield "|---|---|"
+    yield "| `fetch` | shows the open problem, or opens the next one |"
+    yield f"| `write_file` | writes a program into a file of your workspace, such as `a.{suffix}` |"
+    yield f"| `run` | runs a program file on an input, {_runs(protocol)} |"
+    yield f"| `submit` | grades a program file on the hidden tests; {_submissions(protocol)} |"
+    yield "| `status` | shows the progress |"
+    if protocol.skip != "never":
+        yield "| `skip` | leaves the open problem, where the rules below allow it |"
+    yield "| `read_file` | shows a file of your workspace |"
+
+
+def _runs(protocol: Protocol) -> str:
+    return runs_rule(protocol) + ("" if protocol.runs is None else " for each problem")
+
+
+def _submissions(protocol: Protocol) -> str:
+    return f"{plural(protocol.submissions, 'submission')} a problem"
+
+
 def _commands(protocol: Protocol, suffix: str) -> Iterator[str]:
-    runs = runs_rule(protocol) + ("" if protocol.runs is None else " for each problem")
-    submissions = plural(protocol.submissions, "submission")
+    runs, submissions = _runs(protocol), _submissions(protocol)
     yield "| command | what it does |"
     yield "|---|---|"
     yield f"| `{CLIENT} fetch` | shows the open problem, or opens the next one |"
     yield f"| `{CLIENT} run FILE.{suffix} --input TEXT` | runs a program on an input, {runs}; or `--input-file FILE` |"
-    yield f"| `{CLIENT} submit PROBLEM FILE.{suffix}` | grades a program on the hidden tests; {submissions} a problem |"
+    yield f"| `{CLIENT} submit PROBLEM FILE.{suffix}` | grades a program on the hidden tests; {submissions} |"
     yield f"| `{CLIENT} status` | shows the progress |"
     if protocol.skip != "never":
         yield f"| `{CLIENT} skip` | leaves the open problem, where the rules below allow it |"
