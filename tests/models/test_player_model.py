@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
-import httpx
+import httpx2
 import pytest
 from agent_session import BRAINFUCK, echo_task
 from agnostics.gateway.conversation import ChatMessage, FunctionCall, FunctionTool, ModelReply, ModelRequest
@@ -331,7 +331,7 @@ def test_the_engine_answers_each_api_with_its_own_counts(real: tuple[Counting, E
     with Gateway(backend, rows, listen_on_loopback()) as gateway:
         body = {"model": "any", "temperature": 0, **request("What is the capital of France? Answer in a word.")}
         limit = {"chat": "max_tokens", "responses": "max_output_tokens", "messages": "max_tokens"}[api]
-        answer = httpx.post(
+        answer = httpx2.post(
             f"{gateway.url}/v1/{path}",
             json={**body, limit: 12},
             headers={"authorization": f"Bearer {gateway.key}"},
