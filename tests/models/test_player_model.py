@@ -20,7 +20,9 @@ from agnostics.inference.openai_client import ContextExceeded
 from agnostics.inference.transformers import TransformersEngine
 from agnostics.models import gguf
 from agnostics.models.loading import load_tokenizer, stop_ids
+from agnostics.players.agent import Agent, AgentCommand, Invocation
 from agnostics.players.bare import BareModel
+from agnostics.players.model_player import ModelPlayer
 from agnostics.players.session_runner import play_session
 from agnostics.profiling.spans import SpanRecorder
 from agnostics.referee.problem import Problem
@@ -30,6 +32,7 @@ from agnostics.rollout.conversation import ConversationRenderer
 from agnostics.rollout.engine_backend import EngineBackend
 from agnostics.rollout.engine_loop import EngineLoop
 from agnostics.rollout.prompts import ConversationSettings
+from agnostics.sandbox.slot_options import Mount
 from agnostics.store import schema
 from agnostics.store.database import reading
 from agnostics.store.store import Store
@@ -344,15 +347,10 @@ def test_the_engine_answers_each_api_with_its_own_counts(real: tuple[Counting, E
     assert [(row.prompt_tokens, row.completion_tokens) for row in rows.calls] == [engine.tokens[-1]]
 
 
-def test_a_session_of_a_real_model_has_a_row_of_each_call_with_the_counts_of_the_engine(
-    real: tuple[Counting, EngineBackend], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    engine, backend = real
-    before = len(engine.tokens)
-    player = BareModel(model="smollm", temperature=0.5, turns=3)
+def play(player: ModelPlayer, backend: EngineBackend, folder: Path) -> list[Any]:
+    """The rows of the calls in a session of one problem."""
     with (
-        Store.open(f"sqlite:///{tmp_path}/results.db") as store,
+        Store.open(f"sqlite:///{folder}/results.db") as store,
         Verifier("bubblewrap", 1, languages={"brainfuck": BRAINFUCK}) as verifier,
     ):
         create_session(
@@ -362,19 +360,63 @@ def test_a_session_of_a_real_model_has_a_row_of_each_call_with_the_counts_of_the
             protocol=Protocol(name="p", output_tokens=24),
             language="brainfuck",
             dataset="test",
-            player="bare",
+            player=player.name,
         )
         play_session(store, "small", player, BRAINFUCK, verifier, backend=backend, sandbox="bubblewrap")
         with reading(store.engine) as connection:
-            rows = connection.execute(select(schema.model_call)).all()
+            return list(connection.execute(select(schema.model_call)))
+
+
+def test_a_session_of_a_real_model_has_a_row_of_each_call_with_the_counts_of_the_engine(
+    real: tuple[Counting, EngineBackend], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    engine, backend = real
+    before = len(engine.tokens)
+    rows = play(BareModel(model="smollm", temperature=0.5, turns=3), backend, tmp_path)
     assert [(row.prompt_tokens, row.completion_tokens) for row in rows] == engine.tokens[before:]
     assert len(rows) == 3
     assert {row.model for row in rows} == {"smollm"}
-    reused = engine.cached[before + 1 :]
-    assert all(
-        cached >= prompt + sampled - 1
-        for cached, (prompt, sampled) in zip(reused, engine.tokens[before:], strict=False)
-    )
+    reused, earlier = engine.cached[before + 1 :], engine.tokens[before:-1]
+    assert all(cached >= sum(tokens) - 1 for cached, tokens in zip(reused, earlier, strict=True))
+
+
+ASKING = """\
+import json, os, urllib.request
+body = {"model": "any", "max_tokens": 5, "messages": [{"role": "user", "content": "Say hello."}]}
+headers = {"x-api-key": os.environ["KEY"], "content-type": "application/json"}
+request = urllib.request.Request(os.environ["URL"] + "/v1/messages", json.dumps(body).encode(), headers)
+urllib.request.urlopen(request, timeout=100).read()
+"""
+
+
+@dataclass
+class Asking(Agent):
+    """An agent that asks its model once, and keeps what it was told of it."""
+
+    told: int = 0
+
+    name = "asking"
+    description = "A script."
+
+    def command(self, invocation: Invocation) -> AgentCommand:
+        self.told = invocation.context_tokens
+        environment = {"URL": invocation.url, "KEY": invocation.key}
+        return AgentCommand(["python3", "asking.py"], environment, {"asking.py": ASKING})
+
+    def mounts(self) -> Sequence[Mount]:
+        return ()
+
+
+def test_an_agent_in_the_box_asks_the_engine_and_is_told_how_much_it_holds(
+    real: tuple[Counting, EngineBackend], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    engine, backend = real
+    agent = Asking(model="smollm")
+    (row,) = play(agent, backend, tmp_path)
+    assert (row.api, row.status, row.prompt_tokens, row.completion_tokens) == ("messages", 200, *engine.tokens[-1])
+    assert agent.told == 4096
 
 
 def session(agn: Agn, folder: Path, model: str, *options: str) -> Any:
