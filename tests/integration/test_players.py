@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -165,21 +166,35 @@ def test_a_bare_model_solves_a_session_in_each_form_of_calls(
     assert ("tools" in json.loads(played.calls[0].request)) == (form == "tools")
 
 
-def test_a_bare_model_that_calls_nothing_is_told_twice_to_go_on(play: Callable[..., Played]) -> None:
+def test_a_bare_model_that_calls_nothing_is_told_twice_to_go_on_in_each_of_three_conversations(
+    play: Callable[..., Played],
+) -> None:
     with serving(lambda _: {"content": "I think."}) as model:
         played = play(BareModel(endpoint=model.url, model="small"))
-    assert len(played.calls) == 3
+    assert len(played.calls) == 9
     last = json.loads(played.calls[-1].request)["messages"]
     assert [message["role"] for message in last] == ["system", "user", "assistant", "user", "assistant", "user"]
     assert played.state.finished
     assert not any(played.solved)
 
 
-def test_a_silent_conversation_begins_again_if_an_operation_was_carried_out_in_it(play: Callable[..., Played]) -> None:
-    answers = iter([tool_call("fetch"), *({"content": "I think."} for _ in range(6))])
+def test_a_conversation_that_always_calls_the_same_begins_again(play: Callable[..., Played]) -> None:
+    answers = chain([tool_call("fetch")], repeat(tool_call("read_file", path="nothing")))
     with serving(lambda _: next(answers)) as model:
         played = play(BareModel(endpoint=model.url, model="small"))
-    assert len(played.calls) == 7
+    sizes = [len(json.loads(call.request)["messages"]) for call in played.calls]
+    assert sizes[:7] == [2, 4, 6, 8, 10, 12, 2]
+    assert played.state.finished
+    assert len(sizes) == 1 + 5 + 3 * 5
+
+
+def test_a_silent_conversation_begins_again_and_the_third_without_an_operation_ends_the_session(
+    play: Callable[..., Played],
+) -> None:
+    answers = iter([tool_call("fetch"), *({"content": "I think."} for _ in range(12))])
+    with serving(lambda _: next(answers)) as model:
+        played = play(BareModel(endpoint=model.url, model="small"))
+    assert len(played.calls) == 1 + 3 + 3 * 3
     again = json.loads(played.calls[4].request)["messages"]
     assert [message["role"] for message in again] == ["system", "user"]
     assert "begins again" in again[1]["content"]

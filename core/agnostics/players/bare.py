@@ -32,6 +32,9 @@ _LIMITS = ToolLimits(characters=20_000)
 _MAX_CALLS = 20
 """Calls of one message that are carried out."""
 _REMINDERS = 2
+_REPEATS = 5
+"""Messages with the same calls and results, after which a model is taken to be stuck."""
+_IDLE_CONVERSATIONS = 3
 _FRESH = 2
 """Messages of a conversation that has just begun."""
 _OUTPUT_TOKENS = 32_768
@@ -52,9 +55,9 @@ _FORMS = {
 class BareModel(ModelPlayer):
     """Asks a model for one message after another, and carries out the calls in it, until the session is finished.
 
-    It ends after `turns` messages. A conversation that has become too long for the model is begun again; so is one in
-    which the model has called no tool though it was told twice to go on, if an operation was carried out in it. If none
-    was, the session ends.
+    It ends after `turns` messages. A conversation that has become too long for the model is begun again; so is one that
+    is stuck: the model has called no tool though it was told twice to go on, or has sent the same calls five times in a
+    row, with the same results. After three stuck ones in a row in which no operation was carried out, it ends.
     """
 
     form: Literal["tools", "text", "json"] = "tools"
@@ -74,6 +77,29 @@ class BareModel(ModelPlayer):
             _Match(game, recorded, self).play()
 
 
+@dataclass
+class _Progress:
+    """What a conversation has come to, which began after `operations` of the session."""
+
+    operations: int
+    _silent: int = 0
+    _same: int = 0
+    _last: object = None
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether it calls nothing any more, or always the same."""
+        return self._silent > _REMINDERS or self._same >= _REPEATS
+
+    def add(self, reply: ModelReply, results: Sequence[ChatMessage]) -> None:
+        """Count a message."""
+        calls = [(call.name, call.arguments) for call in reply.calls] or reply.text
+        turn = (calls, [result.text for result in results])
+        self._silent = 0 if results else self._silent + 1
+        self._same = self._same + 1 if turn == self._last else 1
+        self._last = turn
+
+
 class _Match:
     """A session of this player."""
 
@@ -88,24 +114,26 @@ class _Match:
             tools=tuple(tools),
             temperature=player.temperature,
         )
-        self._begun_at = game.referee.state.operations
-        """The operations before the conversation."""
+        self._progress = _Progress(game.referee.state.operations)
 
     def play(self) -> None:
-        silent = 0
+        idle = 0
         for _ in range(self._player.turns):
             if self._game.referee.state.all_done:
                 return
-            if silent > _REMINDERS:
-                if self._game.referee.state.operations == self._begun_at:
+            if self._progress.is_stuck:
+                idle = idle + 1 if self._game.referee.state.operations == self._progress.operations else 0
+                if idle == _IDLE_CONVERSATIONS:
                     return
                 self._begin_again()
-                silent = 0
-            reply = self._complete()
-            results = list(self._results(reply))
-            silent = 0 if results else silent + 1
-            self._append(reply.message, *(results or [ChatMessage("user", self._reminder(reply))]))
-            self._game.save_workspace()
+            self._turn()
+
+    def _turn(self) -> None:
+        reply = self._complete()
+        results = list(self._results(reply))
+        self._progress.add(reply, results)
+        self._append(reply.message, *(results or [ChatMessage("user", self._reminder(reply))]))
+        self._game.save_workspace()
 
     def _rules(self) -> Iterator[ChatMessage]:
         """The system prompt; in a text form with the tools, which the endpoint is not told of."""
@@ -127,7 +155,7 @@ class _Match:
 
     def _begin_again(self) -> None:
         self._request = replace(self._request, messages=(*self._rules(), ChatMessage("user", _AGAIN)))
-        self._begun_at = self._game.referee.state.operations
+        self._progress = _Progress(self._game.referee.state.operations)
 
     def _append(self, *messages: ChatMessage) -> None:
         self._request = replace(self._request, messages=(*self._request.messages, *messages))
@@ -151,9 +179,9 @@ class _Match:
 
     def _reminder(self, reply: ModelReply) -> str:
         cut_off = _CUT_OFF.format(tokens=self._request.max_tokens) if reply.truncated else ""
-        return cut_off + _REMINDER.format(form=_FORMS[self._player.form], status=self._progress())
+        return cut_off + _REMINDER.format(form=_FORMS[self._player.form], status=self._status())
 
-    def _progress(self) -> str:
+    def _status(self) -> str:
         """The status without a line for each problem."""
         referee = self._game.referee
         lines = referee.status().text.splitlines()
