@@ -196,3 +196,54 @@ def test_yaml_that_is_no_language_is_told_with_file_and_key(tmp_path: Path, text
     assert str(path) in str(raised.value)
     assert complaint in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+TRACED = """
+prompt: Use Lua.
+install: apt-get install -y lua5.4
+filename: snippet.lua
+execute: lua5.4 snippet.lua
+trace:
+  execute: lua5.4 trace.lua snippet.lua
+  install: apt-get install -y lua-cjson
+"""
+
+
+def test_a_language_that_can_be_traced_has_other_commands_then(tmp_path: Path) -> None:
+    path = tmp_path / "language.yaml"
+    path.write_text(TRACED)
+    (tmp_path / "trace").mkdir()
+    (tmp_path / "trace" / "trace.lua").write_text("-- a tracer")
+    language = Language.from_folder(tmp_path, name="lua")
+    traced = language.traced()
+    assert language.trace is not None
+    assert language.trace.files == {"trace.lua": "-- a tracer"}
+    assert traced.execute_argv() == ["lua5.4", "trace.lua", "snippet.lua"]
+    assert traced.image_instructions().endswith("apt-get install -y lua5.4 && apt-get install -y lua-cjson")
+    assert (traced.name, language.execute) == ("lua", "lua5.4 snippet.lua")
+
+
+@pytest.mark.parametrize("more", [None, "apt-get install -y gdb"])
+def test_a_fallback_and_dockerfile_lines_get_what_the_tracer_needs(more: str | None) -> None:
+    fields = {"prompt": "", "filename": "a", "execute": "a", "name": "a"}
+    container = {"base_image": "other", "fallback": {"base_image": "debian:trixie", "install": "apt-get install -y a"}}
+    install = {"container_instructions": "RUN other\n"}
+    trace = {"execute": "b", "install": more}
+    traced = Language.model_validate({**fields, "container": container, "install": install, "trace": trace}).traced()
+    ends = ("RUN other", "-y a") if more is None else (more, more)
+    for base, end in zip((None, "debian:trixie"), ends, strict=True):
+        assert traced.image_instructions(base).strip().endswith(end)
+
+
+def test_a_language_without_a_tracer_says_so_in_one_line() -> None:
+    with pytest.raises(UsageError, match=r"^a has no tracer: .*`trace`.*$"):
+        Language(name="a", prompt="", filename="a", execute="a").traced()
+
+
+@pytest.mark.parametrize(("line", "reason"), [("  compile: ' '", "name a command"), ("  exec: lua", "exec")])
+def test_a_mistake_in_the_tracer_s_keys_is_found_with_its_line(line: str, reason: str, tmp_path: Path) -> None:
+    path = tmp_path / "language.yaml"
+    path.write_text(TRACED + line)
+    with pytest.raises(UsageError, match=reason) as error:
+        Language.from_yaml(path)
+    assert "language.yaml:9" in str(error.value)

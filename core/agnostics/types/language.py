@@ -23,6 +23,12 @@ NAME_PATTERN = r"^[a-z0-9][a-z0-9_+.-]*$"
 _SHELL_SYNTAX = frozenset("|&;<>()$`*?[]#~{}\n")
 
 
+def _with_words(command: str | None) -> str | None:
+    if command and not _words(command):
+        raise ValueError("must name a command")
+    return command
+
+
 def _dashed(name: str) -> str:
     return name.replace("_", "-")
 
@@ -61,6 +67,26 @@ class ForkServer(_YamlModel):
     """Files that stand beside the program while it starts, by name."""
 
 
+class Trace(_YamlModel):
+    """The way to run a program so that it writes its execution trace to the file named by $AGN_TRACE."""
+
+    execute: Annotated[str, Field(min_length=1)]
+    """The command line that runs the program and traces it."""
+    compile: str | None = None
+    """The command line of the compiler for programs that are traced, if not the language's `compile`."""
+    build: str | None = None
+    """A command line that makes the tracer, once, beside `files`; what it makes stands beside each program."""
+    install: str | None = None
+    """A shell command that installs what the language's own `install` does not."""
+    files: dict[Annotated[str, Field(pattern=FILE_NAME_PATTERN)], str] = Field(default={}, repr=False)
+    """Files that stand beside the program, by name."""
+
+    @field_validator("execute", "compile", "build")
+    @classmethod
+    def _command_line_has_words(cls, value: str | None) -> str | None:
+        return _with_words(value)
+
+
 class Language(_YamlModel):
     """A programming language, from a pack or from a YAML file in the format of the paper's Appendix C.
 
@@ -86,6 +112,8 @@ class Language(_YamlModel):
     """Seconds that a program takes to start, added to the time limit of each test."""
     fork_server: ForkServer | None = None
     """Given, also as True, if the interpreter is to be started once in each slot and forked for each test."""
+    trace: Trace | None = None
+    """The way to trace a program, if there is one."""
     environment: dict[str, str] = Field(default={})
     """Environment variables for the compiler and the program, beside PATH, HOME and TMPDIR."""
     reference: dict[str, str] = Field(default={}, repr=False)
@@ -113,9 +141,7 @@ class Language(_YamlModel):
     @field_validator("compile", "execute")
     @classmethod
     def _command_line_has_words(cls, value: str | None) -> str | None:
-        if value and not _words(value):
-            raise ValueError("must name a command")
-        return value
+        return _with_words(value)
 
     @model_validator(mode="after")
     def _fork_server_runs_the_program_itself(self) -> Self:
@@ -149,11 +175,13 @@ class Language(_YamlModel):
     @classmethod
     def from_folder(cls, folder: Path, **fields: Any) -> Self:
         """The language of a pack: `language.yaml`, and beside it the programs of the contract suite as
-        `contract/NAME.SUFFIX`, right programs for tasks as `reference/KIND.SUFFIX`, and its library as `library/FILE`.
+        `contract/NAME.SUFFIX`, right programs for tasks as `reference/KIND.SUFFIX`, the tracer's files as `trace/NAME`,
+        and its library as `library/FILE`.
         """
         programs = {part: _programs(folder / part) for part in ("contract", "reference")}
         library = {path.name: path.read_text("utf-8") for path in sorted((folder / "library").glob("*.*"))}
-        return cls.from_yaml(folder / "language.yaml", **programs, library=library, **fields)
+        language = cls.from_yaml(folder / "language.yaml", **programs, library=library, **fields)
+        return language._with_trace_files(folder / "trace") if language.trace else language
 
     @property
     def code_tags(self) -> frozenset[str]:
@@ -228,6 +256,10 @@ class Language(_YamlModel):
             return []
         return list(_words(self.fork_server.execute)) if self.fork_server.execute else self.execute_argv()
 
+    def trace_build_argv(self) -> list[str] | None:
+        """The command line in words that makes the tracer, or None if nothing has to be made."""
+        return list(_words(self.trace.build)) if self.trace and self.trace.build else None
+
     def tools(self) -> list[str]:
         """The commands that have to be installed for a program to be compiled and run."""
         commands = [self.compile_argv(), self.execute_argv()]
@@ -246,9 +278,7 @@ class Language(_YamlModel):
         install = fallback.install if fallback and base == fallback.base_image else self.install
         if install is None:
             return ""
-        if isinstance(install, Install):
-            return install.container_instructions
-        return f"RUN apt-get update && DEBIAN_FRONTEND=noninteractive {install}"
+        return install.container_instructions if isinstance(install, Install) else _run_line(install)
 
     def support_files(self) -> dict[str, bytes]:
         """Files that are placed beside every program, by name: a module, say, or an interpreter.
@@ -256,6 +286,27 @@ class Language(_YamlModel):
         They are read-only and executable, and count towards the 256 MiB of a request: keep them small.
         """
         return {}
+
+    def traced(self) -> Self:
+        """This language with its programs traced: its commands and its installation are those of `trace`.
+
+        Raises UsageError if it cannot be traced.
+        """
+        trace = self.trace
+        if trace is None:
+            raise UsageError(f"{self.name} has no tracer: its language.yaml has no key `trace` (docs/traces.md)")
+        changes: dict[str, Any] = {"execute": trace.execute, "fork_server": None}
+        changes |= {"compile": trace.compile or self.compile, "install": _both(self.install, trace.install)}
+        if fallback := self.container.fallback:
+            fallback = fallback.model_copy(update={"install": _both(fallback.install, trace.install)})
+            changes["container"] = self.container.model_copy(update={"fallback": fallback})
+        return self.model_copy(update=changes)
+
+    def _with_trace_files(self, folder: Path) -> Self:
+        assert self.trace is not None
+        files = {path.name: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.*"))}
+        trace = self.trace.model_copy(update={"files": {**files, **self.trace.files}})
+        return self.model_copy(update={"trace": trace})
 
     def reference_for(self, task: Task) -> str | None:
         """A right program for `task`, or None where the pack has none for its family."""
@@ -270,6 +321,18 @@ class Language(_YamlModel):
 def _programs(folder: Path) -> dict[str, str]:
     """The programs in `folder` by the first part of their names."""
     return {path.stem: path.read_bytes().decode() for path in sorted(folder.glob("*.*"))}
+
+
+def _run_line(install: str) -> str:
+    return f"RUN apt-get update && DEBIAN_FRONTEND=noninteractive {install}"
+
+
+def _both(install: str | Install | None, more: str | None) -> str | Install | None:
+    if install is None or more is None:
+        return install or more
+    if isinstance(install, Install):
+        return Install(container_instructions=f"{install.container_instructions.rstrip()}\n{_run_line(more)}")
+    return f"{install} && {more}"
 
 
 @lru_cache
@@ -308,7 +371,7 @@ def _unknown_key(key: str, known: Sequence[str]) -> str:
 def _model_of(place: tuple[int | str, ...], model: type[Language]) -> type[BaseModel]:
     """The model of the mapping at `place` in the file."""
     parts: dict[str, type[BaseModel]] = {"container": Container, "limits": LimitOverrides, "install": Install}
-    parts["fallback"] = Fallback
+    parts |= {"fallback": Fallback, "trace": Trace}
     return next((parts[name] for name in reversed(place) if name in parts), model)
 
 
