@@ -1,0 +1,1 @@
+"""Execution traces: what a program does, step by step."""
