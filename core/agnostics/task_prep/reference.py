@@ -11,8 +11,8 @@ from pathlib import Path
 from agnostics.task_prep import reference_runner
 from agnostics.task_prep.draft import TaskDraft
 from agnostics.task_prep.problem import FunctionProblem
-from agnostics.types.language import Language
-from agnostics.types.task import LimitOverrides, Task
+from agnostics.traces.python import PYTHON
+from agnostics.types.task import Task
 from agnostics.types.verification import TestResult, Verdict
 from agnostics.verify import Verifier
 
@@ -20,22 +20,12 @@ _BOOLEANS = (
     *(("True", "False"), ("true", "false"), ("TRUE", "FALSE")),
     *(("Yes", "No"), ("YES", "NO"), ("yes", "no"), ("1", "0")),
 )
-_PYTHON = Language(
-    name="python",
-    prompt="Use Python 3.",
-    install="apt-get install -y --no-install-recommends python3",
-    filename="solution.py",
-    execute="python3 -S -B solution.py",
-    environment={"PYTHONHASHSEED": "0"},
-    limits=LimitOverrides(run_s=10.0),
-)
-"""For this check only: solutions need no packages, and the order of a set must be the same in every run."""
 _MAX_CHARS = 60
 
 
 def reference_failure(problem: FunctionProblem, draft: TaskDraft, task: Task, verifier: Verifier) -> str | None:
     """The reason why the reference solution fails `task`, which was built from `draft`; None if it passes."""
-    verification = verifier.verify(_PYTHON, reference_program(problem, draft), task)
+    verification = verifier.verify(PYTHON, reference_program(problem, draft), task)
     if verification.accepted:
         return None
     if verification.verdict is Verdict.SANDBOX_ERROR:
