@@ -13,7 +13,7 @@ _BUILD = (
     """-I"$(python3 -c 'import sysconfig; print(sysconfig.get_path("include"))')" && rm *.c *.h"""
 )
 """For the interpreter that runs the programs, whatever its version is."""
-_RUN = "import agn_trace\n\nagn_trace.run('solution.py')\n"
+_RUN = "import agn_trace\n\nraise SystemExit(not agn_trace.run('solution.py'))\n"
 
 
 def _tracer_files() -> dict[str, str]:

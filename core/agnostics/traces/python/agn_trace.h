@@ -15,8 +15,21 @@ typedef struct {
     size_t size, capacity;
 } Buffer;
 
-void buffer_reserve(Buffer *buffer, size_t more);
-void buffer_add(Buffer *buffer, const char *data, size_t size);
+void buffer_grow(Buffer *buffer, size_t more);
+
+static inline void buffer_reserve(Buffer *buffer, size_t more)
+{
+    if (buffer->size + more > buffer->capacity)
+        buffer_grow(buffer, more);
+}
+
+static inline void buffer_add(Buffer *buffer, const char *data, size_t size)
+{
+    buffer_reserve(buffer, size);
+    memcpy(buffer->data + buffer->size, data, size);
+    buffer->size += size;
+}
+
 void buffer_char(Buffer *buffer, Py_UCS4 character); /* as UTF-8 */
 void buffer_number(Buffer *buffer, long long number);
 void buffer_json(Buffer *buffer, const char *text, size_t size); /* as a JSON string in ASCII */

@@ -1,21 +1,12 @@
 /* Strings of bytes, and JSON strings. */
 #include "agn_trace.h"
 
-void buffer_reserve(Buffer *buffer, size_t more)
+void buffer_grow(Buffer *buffer, size_t more)
 {
-    if (buffer->size + more <= buffer->capacity)
-        return;
     buffer->capacity = 2 * (buffer->size + more) + 64;
     buffer->data = realloc(buffer->data, buffer->capacity);
     if (!buffer->data)
         Py_FatalError("no memory for the trace");
-}
-
-void buffer_add(Buffer *buffer, const char *data, size_t size)
-{
-    buffer_reserve(buffer, size);
-    memcpy(buffer->data + buffer->size, data, size);
-    buffer->size += size;
 }
 
 void buffer_char(Buffer *buffer, Py_UCS4 c)

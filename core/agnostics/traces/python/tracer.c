@@ -60,7 +60,7 @@ static void stop(const char *reason)
     PyEval_SetTrace(NULL, NULL);
 }
 
-static void add_word(Buffer *buffer, const char *word)
+static inline void add_word(Buffer *buffer, const char *word)
 {
     buffer_add(buffer, word, strlen(word));
 }

@@ -25,15 +25,29 @@ static void cut_here(Text *text)
     put(text, ' ');
 }
 
+static void put_ascii(Text *text, const char *ascii, size_t size)
+{
+    if (!text->cut && text->characters + size <= text->limit) {
+        buffer_add(&text->text, ascii, size);
+        text->characters += size;
+        return;
+    }
+    for (size_t i = 0; i < size && !text->cut; i++)
+        put(text, (unsigned char)ascii[i]);
+}
+
 static void puts_ascii(Text *text, const char *ascii)
 {
-    while (*ascii && !text->cut)
-        put(text, (unsigned char)*ascii++);
+    put_ascii(text, ascii, strlen(ascii));
 }
 
 /* As it is, but for surrogates, which no text in UTF-8 has. */
 static void put_string(Text *text, PyObject *string)
 {
+    if (PyUnicode_IS_ASCII(string)) {
+        put_ascii(text, PyUnicode_DATA(string), (size_t)PyUnicode_GET_LENGTH(string));
+        return;
+    }
     int kind = PyUnicode_KIND(string);
     const void *data = PyUnicode_DATA(string);
     for (Py_ssize_t i = 0, n = PyUnicode_GET_LENGTH(string); i < n && !text->cut; i++) {
@@ -73,8 +87,7 @@ static void put_int(Text *text, PyObject *value)
         char digits[24];
         Buffer short_text = {digits, 0, sizeof digits};
         buffer_number(&short_text, number);
-        for (size_t i = 0; i < short_text.size; i++)
-            put(text, (unsigned char)digits[i]);
+        put_ascii(text, digits, short_text.size);
         return;
     }
     size_t bits = _PyLong_NumBits(value);
@@ -91,8 +104,26 @@ static void put_int(Text *text, PyObject *value)
     cut_here(text);
 }
 
+/* Whether the repr of a string is the string in quotes. */
+static int needs_no_escape(PyObject *value)
+{
+    if (!PyUnicode_IS_ASCII(value))
+        return 0;
+    const unsigned char *data = PyUnicode_DATA(value);
+    for (Py_ssize_t i = 0, n = PyUnicode_GET_LENGTH(value); i < n; i++)
+        if (data[i] < 0x20 || data[i] == 0x7F || data[i] == '\'' || data[i] == '\\')
+            return 0;
+    return 1;
+}
+
 static void put_str(Text *text, PyObject *value)
 {
+    if (PyUnicode_GET_LENGTH(value) <= (Py_ssize_t)text->limit && needs_no_escape(value)) {
+        put_ascii(text, "'", 1);
+        put_string(text, value);
+        put_ascii(text, "'", 1);
+        return;
+    }
     if (PyUnicode_GET_LENGTH(value) <= (Py_ssize_t)text->limit) {
         put_repr(text, value);
         return;
@@ -143,7 +174,7 @@ static int enter(Text *text, PyObject *value, const char *cycle)
 static void put_element(Text *text, PyObject *value, int is_first)
 {
     if (!is_first)
-        puts_ascii(text, ", ");
+        put_ascii(text, ", ", 2);
     Py_INCREF(value);
     render_value(text, value);
     Py_DECREF(value);
@@ -649,7 +680,8 @@ static int put_callable(Text *text, PyObject *value)
         kind = "function";
         name = Py_NewRef(((PyFunctionObject *)value)->func_qualname);
     } else if (PyCFunction_CheckExact(value)) {
-        kind = "built-in function";
+        PyObject *self = PyCFunction_GET_SELF(value);
+        kind = self && !PyModule_Check(self) ? "built-in method" : "built-in function";
         name = PyUnicode_FromString(((PyCFunctionObject *)value)->m_ml->ml_name);
     } else if (PyMethod_Check(value)) {
         PyObject *function = PyMethod_GET_FUNCTION(value);
