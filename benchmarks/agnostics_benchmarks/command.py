@@ -115,6 +115,20 @@ def store(rows: int, steps: int, as_json: bool) -> None:
         _show_store(report)
 
 
+@command.command()
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+def traces(as_json: bool) -> None:
+    """Compare the tracer of Python with PySnooper and hunter, if they are installed."""
+    from agnostics_benchmarks.traces import measure_traces
+
+    report = measure_traces()
+    if as_json:
+        print_json(report)
+    else:
+        rows = [(name, rate, report["ours_over"].get(name)) for name, rate in report["events_per_s"].items()]
+        print_table(["", "events/s", "ours is faster, times"], rows)
+
+
 def _model(language: str, model: str) -> Path:
     if model == "starter":
         return starter_model(language, seed=0, sandbox="auto")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from agnostics.cli import call
-from agnostics_benchmarks import latency, measure, session, store_steps
+from agnostics_benchmarks import latency, measure, session, store_steps, traces
 
 pytestmark = pytest.mark.slow
 
@@ -77,3 +77,15 @@ def test_the_results_database_is_measured_on_both_databases(
     assert all(cost["between"][0] <= cost["longer"] <= cost["between"][1] for cost in beside.values() if cost)
     assert beside["counting"]["giving"] == beside["nothing"]["giving"] == 0
     assert (beside["postgres"] is None) == (report["postgres_verifications_per_s"] is None)
+
+
+def test_the_tracer_of_python_is_measured_on_events_a_second(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(traces, "ROUNDS", 1)
+    monkeypatch.setattr(traces, "REPEATS", 5)
+    assert call(["bench", "traces", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["events"] > 10_000
+    assert report["events_per_s"]["ours"] > 500_000
+    assert all(ratio > 20 for ratio in report["ours_over"].values())
