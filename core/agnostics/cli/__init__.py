@@ -26,6 +26,7 @@ COMMANDS = {
     "run": "Train a model on the verdicts of its programs.",
     "session": "Let agents solve problems in a language that they hardly know.",
     "sft": "Fine-tune a model on examples: prompts and completions, conversations, texts.",
+    "traces": "Trace programs step by step, and show their traces.",
     "verify": "Verify a stream of programs.",
 }
 """The built-in commands with their one-line help: each is `command` in the module of its name in this package."""

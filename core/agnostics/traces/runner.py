@@ -66,7 +66,7 @@ class TraceRunner:
         assert language.trace is not None
         self._trace = language.trace
         self._limits = limits or language.limits.over(Limits())
-        self._trace_limits = trace_limits or TraceLimits()
+        self.trace_limits = trace_limits or TraceLimits()
         self._pool = SessionPool(self._language, sandbox, self._limits, warm=0, backends=backends)
         self._lock = threading.Lock()
         self._idle: list[Session] = []
@@ -81,6 +81,11 @@ class TraceRunner:
     def close(self) -> None:
         """End every session; programs that run in other threads are killed."""
         self._pool.close()
+
+    @property
+    def language(self) -> str:
+        """The name of the language."""
+        return self._language.name
 
     def run(self, program: str, stdin: str = "") -> TracedRun:
         """Run `program` on an input, and trace it. If the sandbox fails, twice, the verdict is `sandbox_error`."""
@@ -115,7 +120,7 @@ class TraceRunner:
             if compiled.verdict is not Verdict.ACCEPTED:
                 message = _message(compiled)
                 return TracedRun(Verdict.COMPILE_ERROR, stderr=compiled.stderr, error=f"it was not compiled: {message}")
-        tracing = {"AGN_TRACE": _FILE, **self._trace_limits.environment()}
+        tracing = {"AGN_TRACE": _FILE, **self.trace_limits.environment()}
         environment = {**self._language.environment, **tracing}
         result = session.exec(self._language.execute_argv(), stdin=to_bytes(stdin), environment=environment)
         trace, error = self._read(session, program)
@@ -126,7 +131,7 @@ class TraceRunner:
     def _read(self, session: Session, program: str) -> tuple[Trace | None, str]:
         """The trace, or the reason why there is none: the program can do with the file what it likes."""
         try:
-            return read_trace(program, session.get(_FILE), self._trace_limits), ""
+            return read_trace(program, session.get(_FILE), self.trace_limits), ""
         except SessionError:
             raise
         except AgnosticsError as error:
