@@ -187,6 +187,18 @@ ELSEWHERE: dict[str, tuple[tuple[str, str], ...]] = {
         ),
         ("tests/models/test_sft_command.py::test_two_ranks_train_as_one_does", "--steps"),
     ),
+    "traces make": (
+        (
+            "tests/integration/test_traces_command.py::test_programs_in_a_file_are_traced_on_their_inputs",
+            "--programs --language -o",
+        ),
+    ),
+    "traces show": (
+        (
+            "tests/integration/test_traces_command.py::test_programs_in_a_file_are_traced_on_their_inputs",
+            "--id --format --html",
+        ),
+    ),
     "verify": (
         ("tests/integration/test_verify_command.py::test_a_line_in_is_a_line_out_with_every_key_of_the_contract", ""),
         ("tests/integration/test_wheels.py::test_a_program_is_verified_without_torch", "--sandbox"),

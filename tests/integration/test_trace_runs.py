@@ -57,11 +57,6 @@ last = 1
 """
 
 
-@pytest.fixture(scope="module", params=["bubblewrap", "docker"])
-def mode(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
 @pytest.fixture(scope="module")
 def runner(mode: str) -> Iterator[TraceRunner]:
     with TraceRunner(PYTHON, mode, Limits(run_s=2.0), SMALL) as runner:

@@ -105,12 +105,16 @@ def _of_run(plugins: PluginManager, run: str, filters: dict[str, Any], store: st
     from agnostics.cli.results.reading import reading
     from agnostics.store.queries.distinct_programs import count_inputs, languages_of
 
+    given = str(filters["language"] or "")
+    language = find_language(plugins, given) if given.endswith((".yaml", ".yml")) else None
+    if language:
+        filters = {**filters, "language": language.name}
     with reading(store) as connection:
         where = filter_of(connection, run, filters)
         names = languages_of(connection, where)
         if not names:
             raise UsageError(f"no program of {run} matches; `agn results programs {run}` lists them")
-        language = find_language(plugins, names[0])
+        language = language or find_language(plugins, names[0])
         yield Programs(language, count_inputs(connection, where), _requests_of(connection, where))
 
 
