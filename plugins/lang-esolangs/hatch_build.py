@@ -22,6 +22,7 @@ PROGRAMS = {
     "shakespeare": ("shakespeare.c", "shakespeare_parser.c", "shakespeare_text.c", "shakespeare_words.c"),
     "unlambda": ("unlambda.c",),
 }
+SHARED = ("common.c", "trace.c", "trace_file.c")
 PROCESSORS = ("x86_64", "aarch64")
 LINUXES = ("manylinux_2_17", "manylinux2014", "musllinux_1_1")
 FLAGS = ("-static", "-O2", "-s", "-std=gnu11", "-Wall", "-Wextra", "-Werror")
@@ -70,7 +71,7 @@ def build(program: str, processor: str) -> Path:
     """`program` for `processor`, compiled if its sources have changed."""
     binary = ROOT / "agnostics_lang_esolangs" / "bin" / f"{program}-{processor}"
     stamp = ROOT / "build" / f"{binary.name}.sources"
-    sources = [SOURCES / name for name in (*PROGRAMS[program], "common.c")]
+    sources = [SOURCES / name for name in (*PROGRAMS[program], *SHARED)]
     key = _key([*sources, *sorted(SOURCES.glob("*.h"))])
     if binary.exists() and stamp.exists() and stamp.read_text(encoding="ascii") == key:
         return binary

@@ -19,6 +19,9 @@ void clear_stack(void);
 void duplicate(void);
 void swap(void);
 
+/* Tells the trace of the top of the stack of stacks, its last cell first, and of how many there are. */
+void tell_stack(void);
+
 /* The instructions `{`, `}` and `u`, and `y`, which tells about the interpreter. */
 void begin_block(void);
 void end_block(void);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "befunge.h"
+#include "trace.h"
 
 #define DEEPEST_K 1000
 
@@ -154,7 +155,13 @@ static void write_number(void) {
     put_byte(' ');
 }
 
-static void store(struct point at, int64_t value) { space_put(at, dialect == BENCHMARK ? value & 255 : value); }
+static void tell_cell(struct point at);
+
+static void store(struct point at, int64_t value) {
+    space_put(at, dialect == BENCHMARK ? value & 255 : value);
+    if (tracing)
+        tell_cell(at);
+}
 
 static void put_cell(void) {
     struct point at = meant(pop_point());
@@ -182,6 +189,39 @@ static int64_t next_instruction(void) {
     return cell;
 }
 
+static void tell_direction(void) {
+    static const char arrows[] = "^<.>v"; /* at x + 2y + 2 */
+    int64_t x = delta.x, y = delta.y;
+    if (x * x + y * y == 1)
+        trace_text("%c", arrows[x + 2 * y + 2]);
+    else
+        trace_text("(%lld, %lld)", (long long)x, (long long)y);
+    trace_variable(true, "direction");
+}
+
+/* The state before an instruction, or before a character of a string. */
+static void tell_instruction(int64_t cell) {
+    if (!trace_wanted())
+        return;
+    trace_text("(%lld, %lld)", (long long)position.x, (long long)position.y);
+    trace_variable(true, "position");
+    tell_direction();
+    tell_stack();
+    trace_text(in_string ? "true" : "false");
+    trace_variable(true, "string");
+    if (cell >= 0 && cell < 256)
+        trace_bytes(&(unsigned char){(unsigned char)cell}, 1);
+    else
+        trace_text("%lld", (long long)cell);
+    trace_action();
+    trace_line(position.y < 0 ? 1 : line_of_number((uint64_t)position.y + 1));
+}
+
+static void tell_cell(struct point at) {
+    trace_text("%lld", (long long)space_get(at));
+    trace_variable(false, "cell (%lld, %lld)", (long long)at.x, (long long)at.y);
+}
+
 /* `k` does the next instruction as often as it pops, from where `k` stands; zero times is to pass over it. */
 static void repeat(void) {
     int64_t count = pop();
@@ -193,6 +233,8 @@ static void repeat(void) {
     if (++depth_of_k > DEEPEST_K)
         fail_here("'k' is nested too deeply");
     for (; count > 0; count--) {
+        if (tracing)
+            tell_instruction(instruction);
         step();
         execute(instruction);
     }
@@ -271,9 +313,11 @@ static void take_character(int64_t cell) {
         push(cell);
 }
 
-static void run(void) {
+INLINED void run(bool traced) {
     step();
     for (int64_t cell = space_get(position);; cell = next_cell()) {
+        if (traced && tracing && (in_string || (cell != ';' && cell != ' ')))
+            tell_instruction(cell);
         if (in_string)
             take_character(cell);
         else if (cell == ';')
@@ -297,5 +341,9 @@ int main(int argc, char **argv) {
         refuse_control_characters();
     space_load();
     torus = (struct point){greatest.x + 1, greatest.y + 1};
-    run();
+    trace_start();
+    if (tracing)
+        run(true);
+    else
+        run(false);
 }

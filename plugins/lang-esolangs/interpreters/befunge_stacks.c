@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "befunge.h"
+#include "trace.h"
 
 struct stack {
     int64_t *items;
@@ -60,6 +61,18 @@ void swap(void) {
     int64_t b = pop(), a = pop();
     push(b);
     push(a);
+}
+
+void tell_stack(void) {
+    trace_text("[");
+    for (size_t i = top()->size; i > 0 && trace_has_room(); i--)
+        trace_text(i < top()->size ? ", %lld" : "%lld", (long long)top()->items[i - 1]);
+    trace_text("]");
+    trace_variable(true, "stack");
+    if (dialect == STANDARD) {
+        trace_text("%zu", stack_count);
+        trace_variable(true, "stacks");
+    }
 }
 
 static uint64_t magnitude(int64_t count) { return count < 0 ? 0 - (uint64_t)count : (uint64_t)count; }

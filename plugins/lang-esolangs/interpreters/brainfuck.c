@@ -3,8 +3,10 @@
 #include <string.h>
 
 #include "common.h"
+#include "trace.h"
 
 static char *commands;
+static size_t *offsets; /* of the commands in the source, for the trace */
 static size_t *partner;
 static size_t count;
 
@@ -20,6 +22,7 @@ static void compile(void) {
     size_t open = SIZE_MAX;
     commands = allocate(source.length, 1);
     partner = allocate(source.length, sizeof *partner);
+    offsets = allocate(trace_asked ? source.length : 0, sizeof *offsets);
     for (size_t i = 0; i < source.length; i++) {
         char command = (char)source.text[i];
         if (!command || !strchr("<>+-.,[]", command))
@@ -35,6 +38,8 @@ static void compile(void) {
             partner[start_of_loop] = count;
             partner[count] = start_of_loop;
         }
+        if (trace_asked)
+            offsets[count] = i;
         commands[count++] = command;
     }
     if (open != SIZE_MAX)
@@ -48,10 +53,28 @@ static unsigned char read_cell(unsigned char cell) {
     return dialect == BENCHMARK ? 0 : cell;
 }
 
-static void run(void) {
+static void tell(size_t command, size_t cell, unsigned char value) {
+    static const unsigned char *last;
+    if (!trace_wanted())
+        return;
+    trace_text("%zu", cell);
+    trace_variable(true, "pointer");
+    if (last && (*last == '+' || *last == '-' || *last == ',')) {
+        trace_text("%d", value);
+        trace_variable(false, "cell %zu", cell);
+    }
+    last = &source.text[offsets[command]];
+    trace_bytes(last, 1);
+    trace_action();
+    trace_line(line_of(offsets[command]));
+}
+
+INLINED void run(bool traced) {
     size_t size = 0, cell = 0;
     unsigned char *tape = grow(NULL, &size, 0, 1);
     for (size_t i = 0; i < count; i++) {
+        if (traced && tracing)
+            tell(i, cell, tape[cell]);
         step();
         switch (commands[i]) {
         case '>':
@@ -81,6 +104,10 @@ static void run(void) {
 int main(int argc, char **argv) {
     start(argc, argv);
     compile();
-    run();
+    trace_start();
+    if (tracing)
+        run(true);
+    else
+        run(false);
     finish(0);
 }

@@ -13,6 +13,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "trace.h"
+
 #define DEFAULT_STEPS 10000000
 #define BUFFER_SIZE 65536
 
@@ -22,7 +24,7 @@ uint64_t steps_left;
 
 static uint64_t step_limit = DEFAULT_STEPS;
 static unsigned char output[BUFFER_SIZE], input[BUFFER_SIZE];
-static size_t output_used, input_used, input_next;
+static size_t output_used, output_traced, input_used, input_next;
 static bool input_ended;
 
 static _Noreturn void usage(const char *what, const char *word) {
@@ -76,12 +78,20 @@ void start(int argc, char **argv) {
     }
     if (!source.name)
         usage("no file", "");
+    trace_prepare();
     steps_left = step_limit ? step_limit : UINT64_MAX;
     read_source();
 }
 
+void look_at_output(void) {
+    trace_output(output + output_traced, output_used - output_traced);
+    output_traced = output_used;
+}
+
 static bool flush(void) {
     size_t done = 0;
+    if (tracing)
+        look_at_output();
     while (done < output_used) {
         ssize_t count = write(STDOUT_FILENO, output + done, output_used - done);
         if (count < 0 && errno != EINTR)
@@ -89,7 +99,7 @@ static bool flush(void) {
         done += count > 0 ? (size_t)count : 0;
     }
     bool complete = done == output_used;
-    output_used = 0;
+    output_used = output_traced = 0;
     return complete;
 }
 
@@ -100,16 +110,26 @@ static void flush_or_fail(void) {
 
 _Noreturn void finish(int status) {
     flush_or_fail();
+    if (tracing)
+        trace_finish(status);
     exit(status);
 }
 
 _Noreturn void fail(const char *format, ...) {
+    char message[4200]; /* the longest path, and what is wrong with it */
     va_list arguments;
     flush();
     va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
+    vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    fputc('\n', stderr);
+    static bool failing; /* while it is told, memory may end */
+    if (tracing && !failing) {
+        failing = true;
+        trace_failure(message);
+    }
+    if (trace_asked)
+        trace_refuse();
+    fprintf(stderr, "%s\n", message);
     exit(1);
 }
 
@@ -128,8 +148,12 @@ _Noreturn void fail_at(size_t offset, const char *format, ...) {
 }
 
 _Noreturn void out_of_steps(void) {
+    char message[64];
     flush();
-    fprintf(stderr, "step limit of %" PRIu64 " reached\n", step_limit);
+    snprintf(message, sizeof message, "step limit of %" PRIu64 " reached", step_limit);
+    if (tracing)
+        trace_failure(message);
+    fprintf(stderr, "%s\n", message);
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
     signal(SIGXCPU, SIG_DFL);
     raise(SIGXCPU);

@@ -49,7 +49,13 @@ static inline void charge(uint64_t steps) {
     steps_left -= steps;
 }
 
+/* For a loop that is compiled twice, with the trace and without, and for what it calls. */
+#define INLINED static inline __attribute__((always_inline))
+
 #define NO_BYTE (-1)
+
+/* Tells the trace what was put since the last time. */
+void look_at_output(void);
 
 void put_byte(int byte);
 void put_text(const char *text);

@@ -6,6 +6,9 @@
 #include <string.h>
 
 #include "common.h"
+#include "trace.h"
+
+#define MOST_TRACED_LIMBS 400 /* digits of more take too long to find at each event */
 
 struct big {
     size_t users, length;
@@ -344,11 +347,11 @@ number number_from_digits(const unsigned char *digits, size_t count, unsigned ba
     return settle(big);
 }
 
-static void write_magnitude(const struct view *view) {
+/* The digits, the last first. */
+static unsigned char *find_digits(const struct view *view, size_t *digit_count) {
     size_t count = 0, length = view->length;
     uint32_t *limbs = allocate(length, sizeof *limbs);
     unsigned char *digits = allocate(length * 10 + 9, 1);
-    charge(length * length / 8);
     memcpy(limbs, view->limbs, length * sizeof *limbs);
     while (length > 0) {
         uint32_t group = divide_by_limb(limbs, length, 1000000000);
@@ -358,10 +361,9 @@ static void write_magnitude(const struct view *view) {
     }
     while (count > 1 && digits[count - 1] == '0')
         count--;
-    while (count > 0)
-        put_byte(digits[--count]);
     free(limbs);
-    free(digits);
+    *digit_count = count;
+    return digits;
 }
 
 void number_write(number a) {
@@ -373,5 +375,29 @@ void number_write(number a) {
     look(&view, a);
     if (view.negative)
         put_byte('-');
-    write_magnitude(&view);
+    charge(view.length * view.length / 8);
+    size_t count;
+    unsigned char *digits = find_digits(&view, &count);
+    while (count > 0)
+        put_byte(digits[--count]);
+    free(digits);
+}
+
+void number_trace(number a) {
+    struct view view;
+    if (is_small(a)) {
+        trace_text("%lld", (long long)small_value(a));
+        return;
+    }
+    look(&view, a);
+    if (view.length > MOST_TRACED_LIMBS) {
+        trace_text("<number of %zu bits>", view.length * 32 - (size_t)__builtin_clz(view.limbs[view.length - 1]));
+        return;
+    }
+    trace_text(view.negative ? "-" : "");
+    size_t count;
+    unsigned char *digits = find_digits(&view, &count);
+    while (count > 0)
+        trace_bytes(&digits[--count], 1);
+    free(digits);
 }

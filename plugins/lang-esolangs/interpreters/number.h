@@ -44,4 +44,7 @@ bool number_fits(number a, int64_t *value);
 number number_from_digits(const unsigned char *digits, size_t count, unsigned base, bool negative);
 void number_write(number a);
 
+/* Adds the number to the text of the trace; of a very large one only its size. */
+void number_trace(number a);
+
 #endif

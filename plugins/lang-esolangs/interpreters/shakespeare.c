@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "shakespeare.h"
+#include "trace.h"
 
 struct character {
     int64_t value;
@@ -18,7 +19,7 @@ static size_t sum_of_present;   /* of their indices: of two, it tells the other 
 static size_t speaker;
 static int64_t *values;
 static size_t value_count;
-static bool answer;
+static bool answer, asked;
 static const struct instruction *current;
 
 #define COMPLAIN(...) fail_at(current->offset, __VA_ARGS__)
@@ -91,7 +92,7 @@ static int64_t factorial(int64_t value) {
     return product;
 }
 
-static void compute_from_one(enum operation operation) {
+INLINED void compute_from_one(enum operation operation) {
     int64_t a = pop();
     switch (operation) {
     case TWICE: push(times(a, 2)); break;
@@ -102,7 +103,7 @@ static void compute_from_one(enum operation operation) {
     }
 }
 
-static void compute_from_two(enum operation operation) {
+INLINED void compute_from_two(enum operation operation) {
     int64_t b = pop(), a = pop();
     switch (operation) {
     case SUM: push(plus(a, b)); break;
@@ -113,9 +114,10 @@ static void compute_from_two(enum operation operation) {
     }
 }
 
-static void ask(enum operation operation) {
+INLINED void ask(enum operation operation) {
     int64_t b = pop(), a = pop();
     bool negated = operation >= ASK_NOT_BETTER;
+    asked = true;
     switch (negated ? operation - ASK_NOT_BETTER + ASK_BETTER : operation) {
     case ASK_BETTER: answer = (a > b) != negated; break;
     case ASK_WORSE: answer = (a < b) != negated; break;
@@ -124,7 +126,7 @@ static void ask(enum operation operation) {
 }
 
 /* In the benchmark's dialect nobody speaks without a listener. */
-static void speak(size_t character) {
+INLINED void speak(size_t character) {
     speaker = character;
     if (!characters[speaker].on_stage)
         COMPLAIN("one who is not on stage cannot speak");
@@ -166,7 +168,7 @@ static void read_number(struct character *character) {
         COMPLAIN("no number stands in the input");
 }
 
-static void execute(enum operation operation, int64_t argument) {
+INLINED void execute(enum operation operation, int64_t argument) {
     switch (operation) {
     case CONSTANT: push(argument); break;
     case CHARACTER: push(characters[argument].value); break;
@@ -189,10 +191,106 @@ static void execute(enum operation operation, int64_t argument) {
     }
 }
 
-static void run(const struct play *play) {
+/* --- the trace: an event for each sentence and stage direction --- */
+
+static void tell_name(size_t index) {
+    size_t from = character_offset(index), to = from;
+    while (source.text[to] != ',')
+        to++;
+    trace_bytes(source.text + from, to - from);
+}
+
+static void tell_character(size_t index) {
+    const struct character *character = &characters[index];
+    size_t from = character_offset(index), size = 0;
+    while (source.text[from + size] != ',')
+        size++;
+    trace_text("%lld", (long long)character->value);
+    trace_variable(true, "%.*s", (int)size, source.text + from);
+    if (!character->memories)
+        return;
+    trace_text("[");
+    for (size_t i = character->count; i > 0 && trace_has_room(); i--)
+        trace_text(i < character->count ? ", %lld" : "%lld", (long long)character->memories[i - 1]);
+    trace_text("]");
+    trace_variable(true, "%.*s's memories", (int)size, source.text + from);
+}
+
+static void tell_stage(size_t count) {
+    size_t told = 0;
+    trace_text("[");
+    for (size_t i = 0; i < count; i++) {
+        if (!characters[i].on_stage)
+            continue;
+        trace_text(told++ ? ", " : "");
+        tell_name(i);
+    }
+    trace_text("]");
+    trace_variable(true, "stage");
+}
+
+static void tell_scene(const struct play *play, size_t instruction) {
+    const struct header *act = NULL, *scene = NULL;
+    for (size_t i = 0; i < play->header_count && play->headers[i].instruction <= instruction; i++) {
+        if (play->headers[i].is_act)
+            act = &play->headers[i];
+        else
+            scene = &play->headers[i];
+    }
+    if (act && scene)
+        trace_text("Act %lld, Scene %lld", (long long)act->number, (long long)scene->number);
+    trace_variable(true, "scene");
+}
+
+static void tell_words(size_t offset) {
+    size_t end = offset;
+    while (end < source.length && !strchr(".!?]", source.text[end]))
+        end++;
+    end += end < source.length && source.text[end] != ']';
+    for (size_t i = offset; i < end; i++) {
+        unsigned char byte = source.text[i];
+        if (byte > ' ')
+            trace_bytes(&byte, 1);
+        else if (source.text[i - 1] > ' ')
+            trace_text(" ");
+    }
+    trace_action();
+}
+
+static void tell(const struct play *play, size_t instruction) {
+    if (!trace_wanted())
+        return;
+    tell_scene(play, instruction);
+    tell_stage(play->character_count);
+    for (size_t i = 0; i < play->character_count; i++)
+        tell_character(i);
+    if (asked) {
+        trace_text(answer ? "yes" : "no");
+        trace_variable(true, "answer");
+    }
+    if (current->operation == SPEAK) {
+        tell_name((size_t)current->argument);
+        trace_variable(true, "speaker");
+    }
+    tell_words(current->offset);
+    trace_line(line_of(current->offset));
+}
+
+/* A stage direction has an instruction for each character, and the same place in the source for all of them. */
+static bool begins(const struct play *play, size_t instruction) {
+    static const struct instruction *last;
+    const struct instruction *now = &play->instructions[instruction];
+    bool is_next = last && last + 1 == now && last->operation == now->operation && last->offset == now->offset;
+    last = now;
+    return now->operation == SPEAK || (now->operation >= ENTER && !is_next);
+}
+
+INLINED void run(const struct play *play, bool traced) {
     size_t i = 0;
     while (i < play->length) {
         current = &play->instructions[i++];
+        if (traced && tracing && begins(play, i - 1))
+            tell(play, i - 1);
         step();
         bool skips = (current->operation == SKIP_UNLESS_SO && !answer) || (current->operation == SKIP_IF_SO && answer);
         if (current->operation == GO_TO || skips)
@@ -207,6 +305,10 @@ int main(int argc, char **argv) {
     struct play play = parse_play();
     characters = allocate(play.character_count, sizeof *characters);
     values = allocate(play.deepest, sizeof *values);
-    run(&play);
+    trace_start();
+    if (tracing)
+        run(&play, true);
+    else
+        run(&play, false);
     finish(0);
 }

@@ -24,12 +24,24 @@ struct instruction {
     size_t offset;    /* in the source */
 };
 
+/* An act or a scene, from its first instruction on. */
+struct header {
+    bool is_act;
+    int64_t number;
+    size_t instruction;
+};
+
 struct play {
     struct instruction *instructions;
     size_t length, capacity;
     size_t character_count;
     size_t deepest; /* values that a sentence has on the stack at most */
+    struct header *headers; /* in the order of the text */
+    size_t header_count, header_capacity;
 };
+
+/* Where the name of a character is declared in the source. */
+size_t character_offset(size_t index);
 
 /* The play in the source; a mistake in it is the end. */
 struct play parse_play(void);

@@ -334,6 +334,8 @@ static void parse_header(int64_t act) {
     next++;
     skip_text();
     APPEND(places, place_count, place_capacity, place);
+    struct header header = {act == ACTS, place.number, place.instruction};
+    APPEND(play.headers, play.header_count, play.header_capacity, header);
 }
 
 static void sort_places(void) {

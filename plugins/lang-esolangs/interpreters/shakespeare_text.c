@@ -139,6 +139,13 @@ void declare_character(void) {
     skip_text();
 }
 
+size_t character_offset(size_t index) {
+    size_t i = 0;
+    while (names[i].index != index)
+        i++;
+    return names[i].offset;
+}
+
 void sort_characters(void) {
     qsort(names, name_count, sizeof *names, compare_names);
     for (size_t i = 1; i < name_count; i++)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common.h"
+#include "trace.h"
 
 /* A word: three bits say what it is, the others which. */
 typedef uint32_t word;
@@ -45,6 +46,7 @@ struct application {
 
 static struct application *applications;
 static size_t application_count, application_capacity;
+static size_t *offsets, offset_capacity; /* of the applications in the source, for the trace */
 
 static struct cell *cells;
 static size_t cell_count, cell_capacity;
@@ -52,6 +54,7 @@ static size_t cell_count, cell_capacity;
 /* The machine's registers, which the collector starts from. */
 static word function, argument, frame;
 static int current_character = NO_BYTE;
+static bool has_read; /* a character, or the end of the input */
 
 /* --- the heap --- */
 
@@ -147,6 +150,9 @@ static word parse(void) {
         if (result)
             fail_at(i, "the program has ended here");
         if (source.text[i] == '`') {
+            size_t count = application_count;
+            if (trace_asked)
+                APPEND(offsets, count, offset_capacity, i);
             APPEND(open, open_count, open_capacity, make(EXPRESSION, application_count));
             APPEND(applications, application_count, application_capacity, ((struct application){0}));
             continue;
@@ -173,7 +179,7 @@ static word parse(void) {
 enum turn { EVALUATE, RETURN, APPLY };
 
 /* `argument` is the expression. */
-static enum turn evaluate(void) {
+INLINED enum turn evaluate(void) {
     if (kind_of(argument) != EXPRESSION)
         return RETURN;
     const struct application *application = &applications[index_of(argument)];
@@ -196,7 +202,7 @@ static enum turn answer(word value) {
 static bool is_d(word w) { return w == atom('d', 0); }
 
 /* `argument` is the value, and goes to the topmost frame. */
-static enum turn give_back(void) {
+INLINED enum turn give_back(void) {
     if (frame == LAST_FRAME)
         finish(0);
     struct cell top = cells[index_of(frame)];
@@ -218,7 +224,7 @@ static enum turn give_back(void) {
     }
 }
 
-static enum turn apply_cell(struct cell cell) {
+INLINED enum turn apply_cell(struct cell cell) {
     switch (cell.tag) {
     case K1: return answer(cell.a);
     case S1: return answer(new_cell(S2, cell.a, argument, 0));
@@ -243,7 +249,7 @@ static enum turn apply_to(word value) { return apply(argument, value); }
 
 static enum turn apply_to_choice(bool choice) { return apply_to(atom(choice ? 'i' : 'v', 0)); }
 
-static enum turn apply_atom(word f) {
+INLINED enum turn apply_atom(word f) {
     switch (letter_of(f)) {
     case 's': return answer(new_cell(S1, argument, 0, 0));
     case 'k': return answer(new_cell(K1, argument, 0, 0));
@@ -257,6 +263,7 @@ static enum turn apply_atom(word f) {
         return RETURN;
     case '@':
         current_character = get_byte();
+        has_read = true;
         return apply_to_choice(current_character != NO_BYTE);
     case '?': return apply_to_choice(current_character == character_of(f));
     default: /* | */
@@ -264,11 +271,107 @@ static enum turn apply_atom(word f) {
     }
 }
 
-static _Noreturn void run(word program) {
+/* --- the trace: an event for each application, in the notation of the language --- */
+
+#define DEEPEST_TEXT 200
+
+static size_t last_application; /* that was evaluated */
+
+static void tell_word(word w, int depth);
+
+static void tell_atom(word w) {
+    unsigned char letter = (unsigned char)letter_of(w), character = (unsigned char)character_of(w);
+    if (w == atom('.', '\n'))
+        letter = 'r';
+    trace_bytes(&letter, 1);
+    if (letter == '.' || letter == '?')
+        trace_bytes(&character, 1);
+}
+
+static void tell_pair(const char *prefix, word a, word b, int depth) {
+    trace_text("%s", prefix);
+    tell_word(a, depth + 1);
+    tell_word(b, depth + 1);
+}
+
+static void tell_cell(const struct cell *cell, int depth) {
+    switch (cell->tag) {
+    case K1: case S1: case PROMISE_OF_EXPRESSION: case PROMISE_OF_VALUE:
+        trace_text(cell->tag == K1 ? "`k" : cell->tag == S1 ? "`s" : "`d");
+        tell_word(cell->a, depth + 1);
+        break;
+    case S2: tell_pair("``s", cell->a, cell->b, depth); break;
+    case PROMISE_OF_APPLICATION: tell_pair("`d`", cell->a, cell->b, depth); break;
+    default: trace_text("<continuation>");
+    }
+}
+
+/* A value or an expression. One that is nested too deeply is not told to its end. */
+static void tell_word(word w, int depth) {
+    if (!trace_has_room())
+        return;
+    if (depth > DEEPEST_TEXT) {
+        trace_cut();
+    } else if (kind_of(w) == ATOM) {
+        tell_atom(w);
+    } else if (kind_of(w) == CELL) {
+        tell_cell(&cells[index_of(w)], depth);
+    } else {
+        const struct application *application = &applications[index_of(w)];
+        tell_pair("`", application->function, application->operand, depth);
+    }
+}
+
+/* What is done with the value of the application, the next first; `_` stands for the value. */
+static void tell_continuation(void) {
+    trace_text("[");
+    for (word w = frame; w != LAST_FRAME && trace_has_room(); w = cells[index_of(w)].next) {
+        const struct cell *cell = &cells[index_of(w)];
+        bool is_operand = cell->tag == APPLY_TO_RESULT;
+        trace_text(w == frame ? "`" : ", `");
+        if (!is_operand)
+            trace_text("_");
+        if (cell->tag == APPLY_UNLESS_D)
+            tell_pair("`", cell->a, cell->b, 0);
+        else
+            tell_word(cell->a, 0);
+        if (is_operand)
+            trace_text("_");
+    }
+    trace_text("]");
+    trace_variable(true, "continuation");
+}
+
+static void tell_application(void) {
+    if (!trace_wanted())
+        return;
+    tell_continuation();
+    if (current_character != NO_BYTE) {
+        trace_quoted(&(unsigned char){(unsigned char)current_character}, 1);
+        trace_variable(true, "character");
+    } else if (has_read) {
+        trace_text("none");
+        trace_variable(true, "character");
+    }
+    tell_pair("`", function, argument, 0);
+    trace_action();
+    trace_line(line_of(application_count ? offsets[last_application] : 0));
+}
+
+static void tell(enum turn turn) {
+    if (turn == APPLY)
+        tell_application();
+    else if (turn == EVALUATE && kind_of(argument) == EXPRESSION)
+        last_application = index_of(argument);
+}
+
+INLINED _Noreturn void run(word program, bool traced) {
     enum turn turn = EVALUATE;
     argument = program;
     frame = LAST_FRAME;
     for (;;) {
+        if (traced && tracing)
+            tell(turn);
         step();
         if (cell_count + 2 > cell_capacity)
             make_room();
@@ -283,5 +386,10 @@ static _Noreturn void run(word program) {
 
 int main(int argc, char **argv) {
     start(argc, argv);
-    run(parse());
+    word program = parse();
+    trace_start();
+    if (tracing)
+        run(program, true);
+    else
+        run(program, false);
 }

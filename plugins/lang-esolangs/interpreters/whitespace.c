@@ -1,10 +1,12 @@
 /* Whitespace 0.3, with numbers of any size. A step is an instruction, labels included. */
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common.h"
 #include "number.h"
+#include "trace.h"
 
 enum operation {
     PUSH, DUPLICATE, SWAP, DISCARD, COPY, SLIDE, ADD, SUBTRACT, MULTIPLY, DIVIDE, MODULO, STORE, RETRIEVE,
@@ -22,6 +24,13 @@ static const struct {
     {"\t\n  ", PUT_CHARACTER}, {"\t\n \t", PUT_NUMBER}, {"\t\n\t ", GET_CHARACTER}, {"\t\n\t\t", GET_NUMBER},
     {"\n  ", LABEL}, {"\n \t", CALL}, {"\n \n", JUMP}, {"\n\t ", JUMP_IF_ZERO}, {"\n\t\t", JUMP_IF_NEGATIVE},
     {"\n\t\n", RETURN}, {"\n\n\n", END},
+};
+
+/* In the order of the operations, for the trace. */
+static const char *const words[] = {
+    "push", "duplicate", "swap", "discard", "copy", "slide", "add", "subtract", "multiply", "divide", "modulo", "store",
+    "retrieve", "put character", "put number", "get character", "get number", "label", "call", "jump", "jump if zero",
+    "jump if negative", "return", "end",
 };
 
 /* The name of a label: a piece of the program's signs. */
@@ -42,6 +51,7 @@ static size_t sign_count, next_sign;
 
 static struct instruction *program;
 static size_t length, program_capacity;
+static size_t *lines, line_capacity; /* of the instructions, for the trace */
 static size_t *labels; /* indices of instructions, in the order of their names */
 static size_t label_count;
 
@@ -109,6 +119,15 @@ static number parse_number(size_t instruction) {
     return value;
 }
 
+/* Every line feed is a sign, so the signs tell the line. */
+static void note_line(size_t instruction, size_t sign) {
+    static size_t line = 1, counted;
+    size_t count = instruction;
+    for (; counted < sign; counted++)
+        line += signs[counted] == '\n';
+    APPEND(lines, count, line_capacity, line);
+}
+
 static void parse(void) {
     while (next_sign < sign_count) {
         size_t start_of_instruction = next_sign;
@@ -118,6 +137,8 @@ static void parse(void) {
         if (instruction.operation >= LABEL && instruction.operation <= JUMP_IF_NEGATIVE)
             instruction.name = parse_name(start_of_instruction);
         label_count += instruction.operation == LABEL;
+        if (trace_asked)
+            note_line(length, start_of_instruction);
         APPEND(program, length, program_capacity, instruction);
     }
 }
@@ -198,8 +219,18 @@ static void double_heap(void) {
     free(old);
 }
 
+static void tell_entry(number address, number value) {
+    char name[32];
+    int64_t fits;
+    snprintf(name, sizeof name, number_fits(address, &fits) ? "%lld" : "of a large number", (long long)fits);
+    number_trace(value);
+    trace_variable(false, "heap %s", name);
+}
+
 /* Takes both numbers over. */
 static void store(number address, number value) {
+    if (__builtin_expect(tracing, false))
+        tell_entry(address, value);
     if (entries * 2 >= places)
         double_heap();
     struct entry *entry = find_entry(address);
@@ -226,7 +257,7 @@ static number divide(number a, number b) {
     return dialect == BENCHMARK ? number_truncate_divide(a, b) : number_floor_divide(a, b);
 }
 
-static void combine(enum operation operation) {
+INLINED void combine(enum operation operation) {
     static number (*const functions[])(number, number) = {
         number_add, number_subtract, number_multiply, divide, number_modulo,
     };
@@ -302,7 +333,7 @@ static number read_number(void) {
     return value;
 }
 
-static bool goes_on(enum operation operation) {
+INLINED bool goes_on(enum operation operation) {
     if (operation != JUMP_IF_ZERO && operation != JUMP_IF_NEGATIVE)
         return true;
     number value = pop();
@@ -311,7 +342,7 @@ static bool goes_on(enum operation operation) {
     return operation == JUMP_IF_ZERO ? sign == 0 : sign < 0;
 }
 
-static size_t go_to(const struct instruction *instruction, size_t next) {
+INLINED size_t go_to(const struct instruction *instruction, size_t next) {
     if (!goes_on(instruction->operation))
         return next;
     if (instruction->target == SIZE_MAX)
@@ -321,13 +352,13 @@ static size_t go_to(const struct instruction *instruction, size_t next) {
     return instruction->target;
 }
 
-static size_t go_back(void) {
+INLINED size_t go_back(void) {
     if (!depth)
         fail("return without a call");
     return returns[--depth];
 }
 
-static void execute(const struct instruction *instruction) {
+INLINED void execute(const struct instruction *instruction) {
     number value;
     switch (instruction->operation) {
     case PUSH: push(number_keep(instruction->value)); break;
@@ -361,10 +392,54 @@ static void execute(const struct instruction *instruction) {
     }
 }
 
-static void run(void) {
+/* A name in the letters of the reference. */
+static void tell_name(const struct name *name) {
+    for (size_t i = 0; i < name->length && trace_has_room(); i++)
+        trace_text(name->signs[i] == ' ' ? "S" : "T");
+}
+
+static void tell_stack(void) {
+    trace_text("[");
+    for (size_t i = height; i > 0 && trace_has_room(); i--) {
+        trace_text(i < height ? ", " : "");
+        number_trace(stack[i - 1]);
+    }
+    trace_text("]");
+    trace_variable(true, "stack");
+}
+
+static void tell_instruction(const struct instruction *instruction) {
+    if (!trace_wanted())
+        return;
+    tell_stack();
+    bool has_name = instruction->name.length > 0, has_value = instruction->value != 0;
+    trace_text(has_name || has_value ? "%s " : "%s", words[instruction->operation]);
+    if (has_value)
+        number_trace(instruction->value);
+    tell_name(&instruction->name);
+    trace_action();
+    trace_line(lines[instruction - program]);
+}
+
+/* Tells of a subroutine that was entered, named by its label, or left. */
+static void tell_jump(const struct instruction *instruction, size_t next) {
+    if (instruction->operation == CALL) {
+        char name[64] = "";
+        for (size_t i = 0; i < instruction->name.length && i + 1 < sizeof name; i++)
+            name[i] = instruction->name.signs[i] == ' ' ? 'S' : 'T';
+        tell_stack();
+        trace_call(lines[next < length ? next : length - 1], name);
+    } else if (instruction->operation == RETURN) {
+        trace_return(lines[instruction - program]);
+    }
+}
+
+INLINED void run(bool traced) {
     size_t i = 0;
     while (i < length) {
         const struct instruction *instruction = &program[i++];
+        if (traced && tracing)
+            tell_instruction(instruction);
         step();
         switch (instruction->operation) {
         case LABEL: break;
@@ -373,6 +448,8 @@ static void run(void) {
         case END: return;
         default: execute(instruction);
         }
+        if (traced && tracing)
+            tell_jump(instruction, i);
     }
     if (dialect == STANDARD)
         fail("the program ran past its last instruction");
@@ -384,6 +461,10 @@ int main(int argc, char **argv) {
     parse();
     sort_labels();
     find_targets();
-    run();
+    trace_start();
+    if (tracing)
+        run(true);
+    else
+        run(false);
     finish(0);
 }

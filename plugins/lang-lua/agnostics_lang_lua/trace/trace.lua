@@ -140,7 +140,8 @@ local function note_upvalues(scope, changed)
   while true do
     local name, value = getupvalue(scope.func, i)
     if not name then return end
-    if type(value) ~= "function" and scope.seen[name] ~= scope.stamp then note(scope, changed, values.utf8(name), value) end
+    local is_shown = type(value) ~= "function" and scope.seen[name] ~= scope.stamp
+    if is_shown then note(scope, changed, values.utf8(name), value) end
     i = i + 1
   end
 end
@@ -503,21 +504,22 @@ local function find_uncaught_handler()
   end
 end
 
+-- As LuaJIT does with a program that is none; its trace has no events.
 local function refuse(text)
+  finish("complete")
   io.stderr:write(arg[-1], ": ", text, "\n")
   exit(1)
 end
 
 source = arg[1]
 local interpreter = arg[-1]
+file = assert(io.open(os.getenv("AGN_TRACE"), "w"))
+write, close = file.write, file.close
+file:setvbuf("line")
 local chunk, problem = loadfile(source)
 if not chunk then refuse(problem) end
 chunk_name = "@" .. source
 chunk, true_lines = returns.tell_apart(chunk)
-
-file = assert(io.open(os.getenv("AGN_TRACE"), "w"))
-write, close = file.write, file.close
-file:setvbuf("line")
 uncaught_handler = find_uncaught_handler()
 debug.sethook, debug.gethook = traced_sethook, traced_gethook
 _G.pcall, _G.xpcall, coroutine.resume = traced_pcall, traced_xpcall, traced_resume
