@@ -74,7 +74,7 @@ def test_a_function_is_called_runs_lines_and_returns(trace: Trace) -> None:
 
 def test_each_of_several_returns_in_a_line_has_its_value(trace: Trace) -> None:
     program = "local function f(n) if n < 2 then return n end return f(n - 1) + f(n - 2) end\nprint(f(3))\n"
-    assert [event.get("r") for event in trace(program).of("return")] == ["1", "0", "1", "1", "2", None]
+    assert [event.get("r") for event in trace(program).of("return")] == ["1", "0", "1", "1", "2", ""]
 
 
 def test_globals_of_the_program_are_variables_of_the_main_chunk(trace: Trace) -> None:
@@ -278,7 +278,7 @@ def test_deeper_scopes_are_not_traced(trace: Trace) -> None:
 
 def test_a_stack_overflow_is_an_error_as_without_the_tracer(trace: Trace) -> None:
     traced = trace("local function f(n)\n  return 1 + f(n + 1)\nend\nprint(pcall(f, 1))\n", EVENTS=10**6)
-    assert (traced.process.stdout, traced.end) == (b"false\tsnippet.lua:1: stack overflow\n", "stack")
+    assert (traced.process.stdout, traced.end) == (b"false\tsnippet.lua:1: stack overflow\n", "depth")
 
 
 def test_a_program_that_sets_a_hook_ends_the_trace(trace: Trace) -> None:

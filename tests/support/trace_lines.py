@@ -63,11 +63,12 @@ def _checked(text: str, limit: int) -> tuple[list[Event], str | None]:
 
 def _check_keys(event: Event, limit: int) -> None:
     assert set(event) <= KEYS[event["e"]], event
-    assert type(event["l"]) is int and event["l"] >= 1, event
-    assert type(event["d"]) is int and event["d"] >= 0, event
+    assert (type(event["l"]), type(event["d"])) == (int, int), event
+    assert min(event["l"] - 1, event["d"]) >= 0, event
     assert all(event[key] for key in event.keys() - {"l", "d", "f", "r"}), event
     texts = {**event.get("v", {}), **({"value": event["r"]} if "r" in event else {})}
     assert all(type(text) is str for text in texts.values()), event
+    assert ("r" in event) == (event["e"] in {"return", "exception"}), event
     cut = set(event.get("c", ()))
     assert cut <= set(texts), event
     for name, text in texts.items():
@@ -95,5 +96,5 @@ def _shown(event: Event) -> str:
     parts = [event["e"], str(event["l"]), event.get("f", ""), event.get("s", "")]
     parts += [f"{name}={text}" for name, text in event.get("v", {}).items()]
     parts += [f"-{name}" for name in event.get("g", ())]
-    parts += [f"-> {event['r']}"] if "r" in event else []
+    parts += [f"-> {event['r']}"] if event.get("r") else []
     return " ".join(part for part in parts if part)

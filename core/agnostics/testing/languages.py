@@ -8,9 +8,12 @@ from agnostics.testing.contract import UNHURRIED_S, contract_expectations
 from agnostics.testing.expectations import Expectation, ExpectationResult, check_all, exactly
 from agnostics.testing.shell import printing_program
 from agnostics.testing.shortcut_probes import MILLION, shortcut_outputs
+from agnostics.testing.traces import check_trace
 from agnostics.types.language import Language
 from agnostics.types.task import Task
 from agnostics.verify import Verifier
+
+_TRACING_MODES = ("docker", "bubblewrap", "process")
 
 
 def check_language(language: Language, tasks: Iterable[Task], verifier: Verifier) -> Iterator[ExpectationResult]:
@@ -19,6 +22,8 @@ def check_language(language: Language, tasks: Iterable[Task], verifier: Verifier
     Raises MissingRequirement if its programs cannot be run on this machine.
     """
     yield from check_all(contract_expectations(language), verifier)
+    if language.trace and verifier.mode in _TRACING_MODES:
+        yield check_trace(language, verifier.mode)
     solvable = list(_first_of_each_kind(language, tasks))
     yield from check_all((_reference(language, task) for task in solvable), verifier)
     yield from check_all(_shortcuts(language, solvable), verifier)

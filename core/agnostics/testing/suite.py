@@ -16,8 +16,12 @@ import pytest
 from agnostics.plugins.manager import load_plugins
 from agnostics.testing.contract import CASES, contract_expectations
 from agnostics.testing.expectations import check_all
+from agnostics.testing.traces import check_trace
 from agnostics.types.language import Language
 from agnostics.verify import Verifier
+
+TRACE = "trace"
+"""The case of a language's tracer, if it has one."""
 
 
 def contract_test(*languages: str | Language, sandbox: str = "auto") -> Callable[..., None]:
@@ -28,10 +32,15 @@ def contract_test(*languages: str | Language, sandbox: str = "auto") -> Callable
     """
     resolved = [one if isinstance(one, Language) else load_plugins().language(one) for one in languages]
 
-    @pytest.mark.parametrize("case", CASES)
+    @pytest.mark.parametrize("case", [*CASES, TRACE])
     @pytest.mark.parametrize("language", resolved, ids=lambda language: language.name)
     def test(language: Language, case: str) -> None:
-        results = check_all(contract_expectations(language, (case,)), _verifier(sandbox))
+        if case != TRACE:
+            results = list(check_all(contract_expectations(language, (case,)), _verifier(sandbox)))
+        elif language.trace:
+            results = [check_trace(language, sandbox, load_plugins().sandboxes())]
+        else:
+            pytest.skip("the language has no tracer")
         assert [f"{result.text}: {result.failure}" for result in results if not result.met] == []
 
     return test

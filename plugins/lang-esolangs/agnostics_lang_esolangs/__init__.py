@@ -47,10 +47,16 @@ def _folders() -> list[Path]:
 
 
 def _standard(language: EsoLanguage) -> EsoLanguage:
+    assert language.trace is not None
     changes = {
         "name": f"{language.name}-standard",
         "prompt": f"{language.prompt.strip()}\n\n{STANDARD[language.name]}",
-        "execute": language.execute.replace("./interpreter", "./interpreter --dialect standard"),
+        "execute": _in_standard_dialect(language.execute),
+        "trace": language.trace.model_copy(update={"execute": _in_standard_dialect(language.trace.execute)}),
         "library": {},
     }
     return language.model_copy(update=changes)
+
+
+def _in_standard_dialect(command: str) -> str:
+    return command.replace("./interpreter", "./interpreter --dialect standard")

@@ -347,10 +347,8 @@ static void leave(const char *kind, size_t line) {
     if (trace_wanted()) {
         begin(kind, line);
         write_action();
-        if (text.size) {
-            file_put(",\"r\":");
-            file_put_json(text.bytes, text.size);
-        }
+        file_put(",\"r\":");
+        file_put_json(text.bytes, text.size);
         file_put(text.cut ? ",\"c\":[\"value\"]" : "");
         end_event();
     }

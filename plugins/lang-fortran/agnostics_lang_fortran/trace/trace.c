@@ -247,7 +247,7 @@ static void begin_event(const char *kind, const struct scope *scope) {
 static uint64_t address_of(const struct variable *variable, const struct scope *scope, uint64_t pc) {
     struct context context = {scope->frame, 0};
     uint64_t address;
-    bool is_in_scope = pc >= variable->low && pc <= variable->high;
+    bool is_in_scope = pc >= variable->low && pc < variable->high;
     return is_in_scope && evaluate(&variable->location, &context, &address) ? address : 0;
 }
 
@@ -319,10 +319,8 @@ static void put_variables(struct scope *scope, uint64_t pc) {
 static bool is_traced(const struct scope *scope) { return agn_tracing && (size_t)(scope - scopes) <= deepest; }
 
 static void put_result(void) {
-    if (text.size) {
-        file_put(",\"r\":");
-        file_put_json(text.bytes, text.size);
-    }
+    file_put(",\"r\":");
+    file_put_json(text.bytes, text.size);
     file_put(text.cut ? ",\"c\":[\"value\"]" : "");
 }
 

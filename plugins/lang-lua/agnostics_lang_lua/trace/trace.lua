@@ -199,7 +199,7 @@ end
 local function write_end(scope, kind, text, cut)
   if not is_traced(scope) then return end
   emit('{"e":"' .. kind .. '","l":' .. scope.line .. ',"d":' .. scope.depth ..
-    (text ~= "" and ',"r":' .. json(text) or "") .. (cut and ',"c":["value"]' or "") .. "}")
+    ',"r":' .. json(text) .. (cut and ',"c":["value"]' or "") .. "}")
 end
 
 local function leave(thread, kind, text, cut)
@@ -315,7 +315,7 @@ local function enter(func, known, level)
   }
   scope.slots = (#current > 0 and current[#current].slots or 0) + known.slots
   current[#current + 1] = scope
-  if scope.slots > MOST_SLOTS then return finish("stack") end
+  if scope.slots > MOST_SLOTS then return finish("depth") end
   if not is_traced(scope) then return end
   scope.name = known.is_main and "" or values.utf8(name or "anonymous")
   local changed = observe(scope, level + 1)
