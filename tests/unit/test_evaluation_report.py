@@ -136,3 +136,25 @@ def test_more_programs_than_there_are_is_one_clear_line(tmp_path: Any, lua: Lang
         _evaluation(url, lua, [_record(record, WRONG, "a", 0, "")], (2,))
     with pytest.raises(UsageError, match="holds no verified program"):
         _evaluation(url, lua, [_record(record, OURS, "a", 0, "")], (1,))
+
+
+def test_metrics_of_the_environment_are_means_over_tasks_with_intervals(
+    database: str, lua: Language, record: Make
+) -> None:
+    def measured(verdict: Verdict, task: str, sample: int, **metrics: float) -> CompletionRecord:
+        made = _record(record, verdict, task, sample)
+        return replace(made, verification=replace(made.verification, metrics=metrics))
+
+    records = [
+        measured(WRONG, "a", 0, key_match=0.5, state_length=10.0),
+        measured(ACCEPTED, "a", 1, key_match=1.0, state_length=14.0),
+        measured(OURS, "a", 2, key_match=0.0),
+        measured(ACCEPTED, "b", 0, key_match=1.0, state_length=float("nan")),
+        measured(ACCEPTED, "c", 0),
+    ]
+    found: EvaluationReport = _evaluation(database, lua, records, (1,))
+    key, length = found.metrics["key_match"], found.metrics["state_length"]
+    assert (key.rate, key.tasks) == (pytest.approx(0.875), 2)
+    assert (key.low, key.high) == pytest.approx(bootstrap_interval([0.75, 1.0], seed=3))
+    assert (length.rate, length.tasks) == (12.0, 1)
+    assert found.as_dict()["metrics"]["key_match"]["rate"] == key.rate

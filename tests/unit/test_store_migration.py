@@ -19,8 +19,8 @@ from msgspec.structs import replace
 from sqlalchemy import Connection, Engine, MetaData, insert, select, text
 
 Make = Callable[..., CompletionRecord]
-OF_EPISODES = ("turn", "tool_call", "version_span")
-"""The tables that no old database has, and single answers have no rows in."""
+OF_EPISODES = ("turn", "tool_call", "version_span", "completion_metric")
+"""The tables that no old database has, and single answers without metrics have no rows in."""
 OF_SESSIONS = ("agent_session", "session_problem", "session_event", "model_call")
 """The tables that no old database has, and runs have no rows in."""
 _OLD_KEYS = {"prompt_format": "stitch"}
@@ -124,7 +124,7 @@ def test_rows_of_the_first_schema_become_what_would_be_written_today(
     names = [*schema.metadata.tables, *views.NAMES]
     expected = _rows(new, names)
     assert _rows(old, names) == expected
-    assert {name for name, rows in expected.items() if not rows} == {*OF_EPISODES, *OF_SESSIONS, "tool_calls"}
+    assert {name for name, rows in expected.items() if not rows} == {*OF_EPISODES, *OF_SESSIONS, "tool_calls", "completion_metrics"}
     with reading(old) as connection:
         stored = connection.execute(text("select completion from verifications order by sample")).scalars().all()
         assert stored == [sanitize(one.text) for one in records]

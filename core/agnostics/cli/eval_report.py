@@ -37,6 +37,9 @@ def _print_evaluation(evaluation: EvaluationReport) -> None:
     run = evaluation.run
     click.echo(f"run {run.run}: {run.model} in {run.language} on {run.dataset}, {run.completions} programs")
     _print_rates("measure", evaluation.rates)
+    if evaluation.metrics:
+        click.echo()
+        _print_rates("metric", evaluation.metrics, "mean")
     for title, rates in (("difficulty", evaluation.by_difficulty), ("tag", evaluation.by_tag)):
         if rates:
             click.echo("\npass@1:")
@@ -50,11 +53,11 @@ def _print_evaluation(evaluation: EvaluationReport) -> None:
     click.echo()
 
 
-def _print_rates(title: str, rates: Mapping[str, RateEstimate]) -> None:
+def _print_rates(title: str, rates: Mapping[str, RateEstimate], value: str = "rate") -> None:
     rows = (
         [name, f"{rate.rate:.3f}", f"{rate.low:.3f} to {rate.high:.3f}", rate.tasks] for name, rate in rates.items()
     )
-    print_table([title, "rate", "95 % interval", "tasks"], rows)
+    print_table([title, value, "95 % interval", "tasks"], rows)
 
 
 def describe_difference(difference: PairedDifference) -> str:

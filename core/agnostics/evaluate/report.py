@@ -25,6 +25,7 @@ from agnostics.store.queries.evaluations import (
     TaskOutcome,
     generated_tests_passed,
     programs_by_task,
+    task_metrics,
     task_outcomes,
 )
 from agnostics.store.queries.runs import RunSummary, run_summary, verdicts
@@ -49,11 +50,13 @@ _RULES: dict[str, SelectionRule] = {
 class EvaluationReport:
     """The report of an evaluation. `rates` holds pass@k and, with voting, the selections among k, by name.
 
+    `metrics` holds what the environment has measured, as means over tasks, some of which are lengths and no rates.
     `by_difficulty` and `by_tag` hold pass@1; a task counts for each of its tags.
     """
 
     run: RunSummary
     rates: Mapping[str, RateEstimate]
+    metrics: Mapping[str, RateEstimate]
     by_difficulty: Mapping[str, RateEstimate]
     by_tag: Mapping[str, RateEstimate]
     verdicts: Mapping[str, int]
@@ -69,7 +72,7 @@ class EvaluationReport:
 
     def as_dict(self) -> dict[str, Any]:
         """The report as JSON, without its tasks."""
-        tables = ("rates", "by_difficulty", "by_tag")
+        tables = ("rates", "metrics", "by_difficulty", "by_tag")
         return {
             **{name: getattr(self.run, name) for name in ("run", "model", "language", "dataset", "status")},
             "programs": self.run.completions,
@@ -110,6 +113,7 @@ def evaluation_report(connection: Connection, run: str, ks: Sequence[int], *, vo
     return EvaluationReport(
         run=line,
         rates=rates,
+        metrics=_metrics(connection, run, families, line.seed),
         by_difficulty=_grouped(((task.difficulty,) if task.difficulty else (), task) for task in outcomes),
         by_tag=_grouped((task.tags, task) for task in outcomes),
         verdicts={verdict: count for phase, verdict, count in verdicts(connection, run) if phase == "eval"},
@@ -164,6 +168,16 @@ def _pass_at(outcomes: Iterable[TaskOutcome], k: int, seed: int) -> RateEstimate
         raise UsageError(f"pass@{k} needs {k} verified programs for a task, and no task has as many; lower --k")
     rates = [pass_at_k(task.programs, task.accepted, k) for task in able]
     return mean_rate(rates, [task.family for task in able], seed)
+
+
+def _metrics(
+    connection: Connection, run: str, families: Mapping[str, str | None], seed: int
+) -> dict[str, RateEstimate]:
+    """The metrics of the environment, each over the tasks whose completions have it."""
+    return {
+        name: mean_rate(list(of_task.values()), [families[task] for task in of_task], seed)
+        for name, of_task in task_metrics(connection, run).items()
+    }
 
 
 def _grouped(named: Iterable[tuple[Iterable[str], TaskOutcome]]) -> dict[str, RateEstimate]:

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from sqlalchemy import ColumnElement, Connection, Table, delete, select, text
 
-from agnostics.store.schema import completion, reward, test_result, tool_call, turn, verification, version_span
+from agnostics.store.schema import (
+    completion,
+    completion_metric,
+    reward,
+    test_result,
+    tool_call,
+    turn,
+    verification,
+    version_span,
+)
 
-_OF_COMPLETIONS = (test_result, reward, turn, tool_call, version_span)
+_OF_COMPLETIONS = (test_result, reward, turn, tool_call, version_span, completion_metric)
 
 
 def delete_completions(connection: Connection, condition: ColumnElement[bool]) -> int:

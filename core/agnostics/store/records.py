@@ -166,6 +166,12 @@ def _compile_columns(result: CompileResult | None) -> Row:
     return {f"compile_{name}": sanitize(getattr(result, name)) if result else None for name in _COMPILED}
 
 
+def metric_rows(completion_id: int, record: CompletionRecord) -> list[Row]:
+    """The rows of what the environment has measured of this completion."""
+    metrics = record.verification.metrics.items()
+    return [{"completion_id": completion_id, "name": name, "value": sanitize(value)} for name, value in metrics]
+
+
 def test_rows(completion_id: int, verification: Verification) -> list[Row]:
     """The rows of the test results of a verification, numbered from 1."""
     return [_test_row(completion_id, number, test) for number, test in enumerate(verification.tests, 1)]

@@ -230,6 +230,19 @@ version_span = Table(
 `first_token` is the index of the first one among the sampled tokens of the completion, from 0.
 """
 
+completion_metric = Table(
+    "completion_metric",
+    metadata,
+    *_completion_id("completion.id"),
+    Column("name", Text, primary_key=True),
+    Column("value", Double),
+    sqlite_with_rowid=False,
+)
+"""What the environment has measured of a completion, by name; null if a value was not a finite number.
+
+Most environments measure nothing but the verdict.
+"""
+
 step_metric = Table(
     "step_metric",
     metadata,

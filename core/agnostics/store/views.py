@@ -196,6 +196,21 @@ class VersionSpanRow:
     policy_version: int
 
 
+@dataclass(frozen=True, slots=True)
+class CompletionMetricRow:
+    """What the environment has measured of a completion, by name; None if it was not a finite number."""
+
+    run: str
+    phase: str
+    step: int
+    task: str
+    family: str | None
+    verdict: str
+    completion_id: int
+    name: str
+    value: float | None
+
+
 def _table(name: str, row: type[Any]) -> Table:
     return Table(name, _metadata, *(_column(field.name, str(field.type)) for field in fields(row)))
 
@@ -214,5 +229,6 @@ episodes = _table("episodes", EpisodeRow)
 turns = _table("turns", TurnRow)
 tool_calls = _table("tool_calls", ToolCallRow)
 version_spans = _table("version_spans", VersionSpanRow)
+completion_metrics = _table("completion_metrics", CompletionMetricRow)
 NAMES = tuple(_metadata.tables)
 """The names of all views."""

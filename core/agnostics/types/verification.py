@@ -6,7 +6,7 @@ as arrays, without field names. `msgspec.structs.replace` makes a changed copy.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 from msgspec import Struct
@@ -93,6 +93,8 @@ class Verification(Struct, frozen=True, array_like=True, gc=False):
     """The limits that this sandbox could not enforce on this machine."""
     error: str | None = None
     """The reason of the failure if the verdict is `sandbox_error`."""
+    metrics: Mapping[str, float] = {}
+    """What an environment measures of the completion beside the verdict, by name."""
 
     @property
     def accepted(self) -> bool:

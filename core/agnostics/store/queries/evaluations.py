@@ -93,6 +93,24 @@ def task_outcomes(connection: Connection, run: str) -> list[TaskOutcome]:
     ]
 
 
+def task_metrics(connection: Connection, run: str) -> dict[str, dict[str, float]]:
+    """The mean of each metric over the completions of each task of the evaluation `run`, by metric and task."""
+    metric = schema.completion_metric.c
+    query = (
+        select(metric.name, _task.key, func.avg(metric.value))
+        .join_from(schema.completion_metric, schema.verification, metric.completion_id == _verification.completion_id)
+        .join(schema.task, _verification.task_id == _task.id)
+        .where(_verification.run_id == run, _verification.phase == "eval", _verification.verdict != "sandbox_error")
+        .where(metric.value.is_not(None))
+        .group_by(metric.name, _verification.task_id, _task.key)
+        .order_by(metric.name, _verification.task_id)
+    )
+    means = defaultdict[str, dict[str, float]](dict)
+    for name, key, mean in connection.execute(query):
+        means[name][key] = mean
+    return dict(means)
+
+
 def programs_by_task(connection: Connection, run: str) -> Iterator[tuple[str, list[EvaluatedProgram]]]:
     """The programs of each task of the evaluation `run`, task by task; at most one task's are held in memory."""
     columns = (

@@ -19,6 +19,7 @@ from agnostics.store.records import (
     CompletionRecord,
     Row,
     completion_row,
+    metric_rows,
     program_row,
     reward_row,
     sanitize,
@@ -103,12 +104,13 @@ class Batch:
     ids: list[int] | None = None
 
 
-_EPISODE_ROWS: Mapping[Table, Callable[[int, CompletionRecord], Iterable[Row]]] = {
+_FURTHER_ROWS: Mapping[Table, Callable[[int, CompletionRecord], Iterable[Row]]] = {
     schema.turn: turn_rows,
     schema.tool_call: tool_call_rows,
     schema.version_span: version_span_rows,
+    schema.completion_metric: metric_rows,
 }
-"""The tables that a single answer has no rows in."""
+"""The tables that a single answer without metrics has no rows in."""
 
 
 class BatchWriter:
@@ -148,7 +150,7 @@ class BatchWriter:
         tests = [row for id_, record, _, _ in entries for row in test_rows(id_, record.verification)]
         insert_rows(connection, schema.test_result, tests)
         insert_rows(connection, schema.reward, [reward_row(id_, record) for id_, record, _, _ in entries])
-        for table, rows_of in _EPISODE_ROWS.items():
+        for table, rows_of in _FURTHER_ROWS.items():
             insert_rows(connection, table, [row for id_, record, _, _ in entries for row in rows_of(id_, record)])
 
     def _task_ids(self, connection: Connection, tasks: Sequence[Task]) -> list[int]:
