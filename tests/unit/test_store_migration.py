@@ -124,7 +124,12 @@ def test_rows_of_the_first_schema_become_what_would_be_written_today(
     names = [*schema.metadata.tables, *views.NAMES]
     expected = _rows(new, names)
     assert _rows(old, names) == expected
-    assert {name for name, rows in expected.items() if not rows} == {*OF_EPISODES, *OF_SESSIONS, "tool_calls", "completion_metrics"}
+    assert {name for name, rows in expected.items() if not rows} == {
+        *OF_EPISODES,
+        *OF_SESSIONS,
+        "tool_calls",
+        "completion_metrics",
+    }
     with reading(old) as connection:
         stored = connection.execute(text("select completion from verifications order by sample")).scalars().all()
         assert stored == [sanitize(one.text) for one in records]

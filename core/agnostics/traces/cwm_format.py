@@ -19,15 +19,18 @@ FRAME_END = "<|frame_sep|>"
 ACTION = "<|action_sep|>"
 ARGUMENT = "<|arg_sep|>"
 END = "<|end_of_text|>"
-_STARTS: Mapping[Kind, str] = {
+STARTS: Mapping[Kind, str] = {
     "call": "<|call_sep|>",
     "line": "<|line_sep|>",
     "return": "<|return_sep|>",
     "exception": "<|exception_sep|>",
 }
-_KINDS = {start: kind for kind, start in _STARTS.items()}
-_TOKENS = (CONTEXT, FRAME_END, ACTION, ARGUMENT, END, *_STARTS.values(), "<|begin_of_text|>")
-_TOKEN = re.compile("|".join(map(re.escape, _TOKENS)))
+"""The tokens that frames begin with."""
+KINDS: Mapping[str, Kind] = {start: kind for kind, start in STARTS.items()}
+"""The kinds of frames by the tokens that they begin with."""
+_TOKENS = (CONTEXT, FRAME_END, ACTION, ARGUMENT, END, *STARTS.values(), "<|begin_of_text|>")
+TOKEN = re.compile("|".join(map(re.escape, _TOKENS)))
+"""A token of the format."""
 
 
 class FormatError(AgnosticsError):
@@ -82,7 +85,7 @@ def render_text(trace: CwmTrace) -> str:
 
 def render_frame(frame: Frame) -> str:
     """The text of one frame. Raises FormatError as `render_text`."""
-    start, has_locals = _STARTS[frame.kind], frame.kind in ("call", "line")
+    start, has_locals = STARTS[frame.kind], frame.kind in ("call", "line")
     if has_locals == (frame.value is not None) or (frame.locals and not has_locals):
         raise FormatError(
             f"a frame of the kind {frame.kind!r} has {'no value' if has_locals else 'a value, no locals'}"
@@ -128,17 +131,17 @@ class _Reader:
         return tuple(frames), False
 
     def _frame(self) -> Frame:
-        start = next((start for start in _KINDS if self._text.startswith(start, self._at)), None)
+        start = next((start for start in KINDS if self._text.startswith(start, self._at)), None)
         if start is None:
             raise self._error("a frame begins with one of its tokens")
         self._at += len(start)
-        if start in (_STARTS["call"], _STARTS["line"]):
+        if start in (STARTS["call"], STARTS["line"]):
             shown = self._locals(self._up_to(ACTION))
-            return Frame(_KINDS[start], self._up_to(FRAME_END), shown)
+            return Frame(KINDS[start], self._up_to(FRAME_END), shown)
         self._expect(ACTION)
         action = self._up_to(ARGUMENT)
         value = self._value(self._up_to(FRAME_END))
-        return Frame(_KINDS[start], action, value=value)
+        return Frame(KINDS[start], action, value=value)
 
     def _locals(self, text: str) -> dict[str, str]:
         value = self._json(text)
@@ -163,7 +166,7 @@ class _Reader:
 
     def _up_to(self, token: str) -> str:
         """The text before `token`, which is the next token of the format."""
-        found = _TOKEN.search(self._text, self._at)
+        found = TOKEN.search(self._text, self._at)
         if found is None or found[0] != token:
             raise self._error(f"{token} is expected next")
         text = self._text[self._at : found.start()]
@@ -180,7 +183,7 @@ class _Reader:
 
 
 def _source(text: str) -> str:
-    if found := _TOKEN.search(text):
+    if found := TOKEN.search(text):
         raise FormatError(f"the source contains {found[0]}, a token of the format")
     return text
 
