@@ -9,6 +9,7 @@ from agnostics.environments.answer import ANSWER
 from agnostics.environments.code_feedback import CodeFeedback
 from agnostics.environments.environment import Environment
 from agnostics.environments.math import Math, MathWithPython
+from agnostics.environments.trace_prediction import TracePrediction
 
 BUILTIN_ENVIRONMENTS: tuple[Environment[Any], ...] = (
     ANSWER,
@@ -16,4 +17,5 @@ BUILTIN_ENVIRONMENTS: tuple[Environment[Any], ...] = (
     AgenticCode(),
     Math(),
     MathWithPython(),
+    TracePrediction(),
 )

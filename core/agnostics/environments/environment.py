@@ -10,6 +10,7 @@ from typing import Generic, ParamSpec, Protocol, TypeVar
 from agnostics.environments.tools.form import CallForm
 from agnostics.math import Equality
 from agnostics.sandbox.session import Session
+from agnostics.traces.runner import TracedRun
 from agnostics.types.language import Language
 from agnostics.types.rollout import Action, ToolCallRecord
 from agnostics.types.task import Frozen, Task
@@ -110,6 +111,12 @@ class Episode(Protocol):
 
     async def compare_answers(self, prediction: str, gold: str) -> Equality:
         """Whether two mathematical answers are equal; unknown if the comparison was stopped at a limit."""
+
+    async def trace(self, program: str, stdin: str = "", language: Language | None = None) -> TracedRun:
+        """A program's run on an input, with its trace; of a language that can be traced, by default the episode's."""
+
+    def count_tokens(self, text: str) -> int:
+        """The length of a text in tokens of the policy, in characters where its tokenizer is not known."""
 
     async def open_session(self, language: Language | None = None) -> Session:
         """A session of a language's sandbox, by default the episode's; it is closed when the episode ends."""

@@ -17,6 +17,7 @@ from agnostics.rollout.episode_sandboxes import EpisodeSandboxes
 from agnostics.rollout.prompts import call_form_of
 from agnostics.rollout.rollout_verifier import RolloutVerifier
 from agnostics.sandbox.session import Session
+from agnostics.traces.runner import TracedRun
 from agnostics.types.language import Language
 from agnostics.types.rollout import Action
 from agnostics.types.task import Task
@@ -107,6 +108,19 @@ class RunningEpisode:
         """See `Episode.compare_answers`."""
         checker = await self.in_thread(self.sandboxes.math_checker)
         return await asyncio.wrap_future(checker.submit(prediction, gold))
+
+    async def trace(self, program: str, stdin: str = "", language: Language | None = None) -> TracedRun:
+        """See `Episode.trace`."""
+        try:
+            return await self.sandboxes.trace(language or self.language, program, stdin, self.threads.tools)
+        finally:
+            self.progressed()
+
+    def count_tokens(self, text: str) -> int:
+        """See `Episode.count_tokens`."""
+        if self.renderer is None:
+            return len(text)
+        return len(self.renderer.tokenizer.encode(text, add_special_tokens=False))
 
     async def open_session(self, language: Language | None = None) -> Session:
         """See `Episode.open_session`."""

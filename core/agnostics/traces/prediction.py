@@ -57,7 +57,7 @@ def read_prediction(text: str, start: Kind = "line") -> Prediction:
     around all of them is taken off. If the first frame lacks its token, it is of the kind `start`, with which the prompt
     may have ended.
     """
-    text = _unfenced(text.strip())
+    text = unfenced(text.strip())
     first = TOKEN.search(text)
     if first and first[0] == ACTION:
         text = STARTS[start] + text
@@ -105,7 +105,8 @@ def _json(text: str) -> object:
     return value
 
 
-def _unfenced(text: str) -> str:
+def unfenced(text: str) -> str:
+    """A text without the code block around all of it, if there is one."""
     return found[1] if text.startswith("```") and (found := _FENCE.match(text)) else text
 
 

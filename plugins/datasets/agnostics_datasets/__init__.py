@@ -10,6 +10,7 @@ from agnostics_datasets.apps import Apps
 from agnostics_datasets.code_contests import CodeContests
 from agnostics_datasets.codeforces import Codeforces, CodeforcesFromSource
 from agnostics_datasets.codenet import CodeNet
+from agnostics_datasets.cruxeval import CruxEval
 from agnostics_datasets.csv_file import Csv
 from agnostics_datasets.esolang_bench import EsolangBench
 from agnostics_datasets.humaneval import HumanEval
@@ -38,6 +39,7 @@ def agn_datasets() -> list[Dataset]:
         Codeforces(),
         CodeforcesFromSource(),
         CodeNet(),
+        CruxEval(),
         Csv(),
         EsolangBench(),
         HumanEval(),
