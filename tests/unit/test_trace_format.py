@@ -131,7 +131,7 @@ def test_lines_are_counted_as_python_counts_them() -> None:
         '{"e":"line","l":1,"d":-1}',
         '{"e":"line","l":1e3,"d":0}',
         '{"e":"jump","l":1,"d":0}',
-        '{"e":"return","l":1,"d":0}',
+        '{"e":"return","l":1,"d":0,"v":{"a":"1"}}',
         '{"e":"line","l":1,"d":0,"r":"1"}',
         '{"e":"line","l":1,"d":0,"v":{"a":1}}',
         '{"e":"line","l":1,"d":0,"v":{"a":".."}}',
@@ -148,6 +148,12 @@ def test_a_line_that_no_tracer_writes_is_an_error_with_its_number(line: str) -> 
     data = f'{{"e":"line","l":1,"d":0}}\n{line}\n'.encode(errors="surrogateescape")
     with pytest.raises(WireError, match="line 2 of the trace"):
         read_trace(PROGRAM, data, TraceLimits(value=50, depth=10))
+
+
+def test_a_return_may_have_no_value() -> None:
+    trace = read('{"e":"return","l":1,"d":0}\n{"end":"complete"}\n')
+    assert (trace.events[0].value, trace.is_complete) == (None, True)
+    assert [frame.value for frame in frames_of(trace)] == [""]
 
 
 def test_more_events_than_the_limit_are_an_error() -> None:

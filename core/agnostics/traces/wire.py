@@ -104,7 +104,7 @@ class _Reader:
     def _check(self, line: _Line, number: int) -> None:
         limits, has_value = self._limits, line.e in ("return", "exception")
         texts = [*line.v.values(), *filter(None, [line.r])]
-        if line.e is None or has_value != (line.r is not None) or (has_value and (line.v or line.g)):
+        if line.e is None or (line.r is not None and not has_value) or (has_value and (line.v or line.g)):
             raise ValueError("an event has a kind and what belongs to it")
         if number > limits.events or line.d > limits.depth:
             raise ValueError("there are more events, or deeper ones, than there may be")
