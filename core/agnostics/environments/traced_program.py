@@ -55,7 +55,7 @@ class TracedProgram(Frozen):
     @property
     def executable(self) -> str:
         """The program that is run."""
-        return f"{self.context}\n\nprint(repr({self.call}))\n" if self.call else self.text
+        return f"{self.context}\nprint(repr({self.call}))\n" if self.call else self.context
 
     @property
     def given(self) -> tuple[Frame, ...]:
@@ -111,7 +111,8 @@ def tracing(language: Language) -> Language:
 
 
 def marked(text: str, call: str | None) -> str:
-    """A program with the mark where its trace begins: at the definition of the function that is called."""
+    """A program, whose trace begins at the definition of the function that is called: that line is marked."""
+    text = text.rstrip("\n") + "\n"
     if call is None:
         return text
     name = re.escape(call.partition("(")[0])

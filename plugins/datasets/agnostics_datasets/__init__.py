@@ -26,6 +26,7 @@ from agnostics_datasets.multipl_e import MultiplE
 from agnostics_datasets.starter import Starter
 from agnostics_datasets.starter_families import StarterFamilies
 from agnostics_datasets.taco import Taco
+from agnostics_datasets.trace_programs import TracePrograms
 
 AGN_CONTRACT = 2
 
@@ -55,6 +56,7 @@ def agn_datasets() -> list[Dataset]:
         Starter(),
         StarterFamilies(),
         Taco(),
+        TracePrograms(),
     ]
 
 
