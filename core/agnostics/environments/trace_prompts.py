@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Literal
 
 from agnostics.environments.traced_program import ProgramExample, TracedProgram, marked
@@ -11,13 +10,13 @@ from agnostics.traces.cwm_format import CONTEXT, END, FRAME_END, STARTS, render_
 Mode = Literal["output", "reasoning", "step", "trace"]
 
 _FUNCTIONS = (
-    "You are given functions in Python, each with an assertion about a call of it. Complete the last assertion with the "
-    "value that the call returns if the code is run as it stands, even where it looks wrong or unfinished: a literal, "
-    "without operators and calls."
+    "You are given functions in Python, each with an assertion about a call of it. Complete the last assertion with "
+    "the value that the call returns if the code is run as it stands, even where it looks wrong or unfinished: a "
+    "literal, without operators and calls."
 )
 _PROGRAMS = (
-    "You are given programs in {language}, each with its input. Say what the last one prints if it is run as it stands, "
-    "even where it looks wrong or unfinished."
+    "You are given programs in {language}, each with its input. Say what the last one prints if it is run as it "
+    "stands, even where it looks wrong or unfinished."
 )
 _ANSWER_ALONE = "Write {what} between [ANSWER] and [/ANSWER], as in the examples, and nothing else."
 _THOUGHT_FIRST = (
@@ -32,9 +31,10 @@ An execution trace shows a program step by step, as a series of frames:
 <|return_sep|><|action_sep|>SOURCE<|arg_sep|>VALUE<|frame_sep|> where a function is left
 <|exception_sep|><|action_sep|>SOURCE<|arg_sep|>VALUE<|frame_sep|> where an exception is raised
 
-LOCALS is the state before the step: a JSON object of the variables, each value as a string; ".." stands for a value that has \
-not changed since the frame before in the same function. SOURCE is the text of the step as it stands in the program, with \
-a newline. VALUE is a JSON string: {value}. There is nothing between frames, and after the last one comes <|end_of_text|>."""
+LOCALS is the state before the step: a JSON object of the variables, each value as a string; ".." stands for a value \
+that has not changed since the frame before in the same function. SOURCE is the text of the step as it stands in the \
+program, with a newline. VALUE is a JSON string: {value}. Nothing stands between frames, and after the last one comes \
+<|end_of_text|>."""
 _VALUES = {
     True: "what is returned, as Python's repr writes it, or the exception",
     False: "what is returned, or the exception; in the last frame, everything that the program has printed",

@@ -31,7 +31,7 @@ def _literal(text: str) -> object:
     if len(text) > _MOST_CHARACTERS:
         raise ValueError("too long")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SyntaxWarning)
+        warnings.simplefilter("ignore")
         return ast.literal_eval(text.strip())
 
 

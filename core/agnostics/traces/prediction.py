@@ -1,4 +1,4 @@
-"""Reading a predicted trace: whatever a model has written, as frames. It takes time linear in the text, and never fails."""
+"""Reading a predicted trace: whatever a model has written, as frames, in time linear in the text."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def read_prediction(text: str, start: Kind = "line") -> Prediction:
     """The frames in a completion: of text around them and of incomplete ones, what can be read of them.
 
     A frame begins with its token and ends before the next one; nothing is read after the token of the end. A code block
-    around all of them is taken off. If the first frame lacks its token, it is of the kind `start`, with which the prompt
-    may have ended.
+    around all of them is taken off. If the first frame lacks its token, it is of the kind `start`, as one that goes on
+    where the prompt ends.
     """
     text = unfenced(text.strip())
     first = TOKEN.search(text)

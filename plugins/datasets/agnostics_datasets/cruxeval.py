@@ -12,7 +12,10 @@ from agnostics_datasets.records import Fields, Records
 
 _EXAMPLES: list[dict[str, Any]] = [
     {
-        "text": "def f(words, k):\n    n = 0\n    for w in words:\n        if len(w) > k:\n            n += 1\n    return [n, k]",
+        "text": (
+            "def f(words, k):\n    n = 0\n    for w in words:\n        if len(w) > k:\n            n += 1\n"
+            "    return [n, k]"
+        ),
         "call": "f(['ab', 'c'], 1)",
         "output": "[1, 1]",
         "thought": (
@@ -87,7 +90,7 @@ class CruxEval(Records[CruxEvalProblem]):
     def task(self, record: CruxEvalProblem, number: int, split: str, seed: int) -> Task:
         """The task of a problem; see `Records.task`."""
         call = f"f({record.input})"
-        program = {"language": "python", "text": record.code, "call": call, "examples": _EXAMPLES}
+        program: dict[str, Any] = {"language": "python", "text": record.code, "call": call, "examples": _EXAMPLES}
         if (arguments := arguments_of(record.code, call)) is not None:
             program["arguments"] = arguments
         return Task(
@@ -101,7 +104,7 @@ class CruxEval(Records[CruxEvalProblem]):
 def arguments_of(code: str, call: str) -> dict[str, str] | None:
     """The texts of the values of the parameters in a call, by name; None if one is not a literal.
 
-    A set is none: the order of its members is not in its value. Raises ValueError if the call does not fit the function.
+    A set is none: the order of its members is not in its value. Raises ValueError if the call is none of a function.
     """
     try:
         called = ast.parse(call, mode="eval").body

@@ -92,7 +92,8 @@ FAMILIES = (
     ),
     ProgramFamily(
         "collatz",
-        'local n = io.read("*n")\nlocal steps = 0\nwhile n ~= 1 and steps < @k@ do\n  if n % 2 == 0 then\n    n = n / 2\n'
+        'local n = io.read("*n")\nlocal steps = 0\nwhile n ~= 1 and steps < @k@ do\n'
+        "  if n % 2 == 0 then\n    n = n / 2\n"
         '  else\n    n = 3 * n + 1\n  end\n  steps = steps + 1\nend\nprint(n .. " " .. steps)\n',
         {"k": range(2, 7)},
         numbers(range(2, 40)),
@@ -115,7 +116,8 @@ FAMILIES = (
     ),
     ProgramFamily(
         "letters",
-        'local s = io.read("*l")\nlocal n = 0\nfor i = 1, #s do\n  if s:sub(i, i) == "@w@" then\n    n = n + 1\n  end\nend\n'
+        'local s = io.read("*l")\nlocal n = 0\nfor i = 1, #s do\n  if s:sub(i, i) == "@w@" then\n'
+        "    n = n + 1\n  end\nend\n"
         "print(n)\n",
         {"w": tuple("abcde")},
         words("abcde", range(3, 7)),
@@ -123,7 +125,8 @@ FAMILIES = (
     ),
     ProgramFamily(
         "multiples",
-        'local n = io.read("*n")\nlocal t = {}\nfor i = 1, n do\n  if i % @k@ == 0 then\n    t[#t + 1] = i\n  end\nend\n'
+        'local n = io.read("*n")\nlocal t = {}\nfor i = 1, n do\n  if i % @k@ == 0 then\n'
+        "    t[#t + 1] = i\n  end\nend\n"
         'print(table.concat(t, " "))\n',
         {"k": range(2, 7)},
         numbers(range(6, 10)),
@@ -148,7 +151,8 @@ FAMILIES = (
     ),
     ProgramFamily(
         "counter",
-        "local function counter(step)\n  local c = 0\n  return function()\n    c = c + step\n    return c\n  end\nend\n\n"
+        "local function counter(step)\n  local c = 0\n  return function()\n    c = c + step\n"
+        "    return c\n  end\nend\n\n"
         'local n = io.read("*n")\nlocal following = counter(@k@)\nfor i = 1, n do\n  print(following())\nend\n',
         {"k": range(2, 32)},
         numbers(range(2, 5)),
