@@ -17,7 +17,7 @@ from agnostics.traces.cwm_format import (
 )
 from agnostics.traces.events import Trace, TraceEvent, scope_locals, source_lines
 from agnostics.traces.limits import TraceLimits
-from agnostics.traces.wire import WireError, read_trace
+from agnostics.traces.wire import TraceError, read_trace
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -146,7 +146,7 @@ def test_lines_are_counted_as_python_counts_them() -> None:
 )
 def test_a_line_that_no_tracer_writes_is_an_error_with_its_number(line: str) -> None:
     data = f'{{"e":"line","l":1,"d":0}}\n{line}\n'.encode(errors="surrogateescape")
-    with pytest.raises(WireError, match="line 2 of the trace"):
+    with pytest.raises(TraceError, match="line 2 of the trace"):
         read_trace(PROGRAM, data, TraceLimits(value=50, depth=10))
 
 
@@ -157,7 +157,7 @@ def test_a_return_may_have_no_value() -> None:
 
 
 def test_more_events_than_the_limit_are_an_error() -> None:
-    with pytest.raises(WireError, match="line 4 of the trace"):
+    with pytest.raises(TraceError, match="line 4 of the trace"):
         read(LINES, events=3)
 
 
@@ -171,7 +171,7 @@ def test_a_last_line_that_is_not_whole_does_not_count() -> None:
 def test_no_bytes_are_anything_but_a_trace_or_an_error(data: bytes) -> None:
     try:
         trace = read_trace(PROGRAM, data, TraceLimits())
-    except WireError:
+    except TraceError:
         return
     assert all(isinstance(event, TraceEvent) for event in trace.events)
 

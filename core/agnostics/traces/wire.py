@@ -18,7 +18,7 @@ _CUT_MARK = "…"
 _ENDS = frozenset({"complete", "events", "bytes", "depth", "removed"})
 
 
-class WireError(AgnosticsError):
+class TraceError(AgnosticsError):
     """A line in the file of a trace is none that a tracer writes."""
 
 
@@ -46,7 +46,7 @@ _DECODER = msgspec.json.Decoder(_Line)
 def read_trace(program: str, data: bytes, limits: TraceLimits) -> Trace:
     """The trace of `program` in what its tracer wrote; a last line that is not whole does not count.
 
-    Raises WireError, with the number of the line, if one is not as a tracer with these limits writes it.
+    Raises TraceError, with the number of the line, if one is not as a tracer with these limits writes it.
     """
     reader = _Reader(program, limits)
     lines = data.rstrip(b"\0").split(b"\n")[:-1]
@@ -71,7 +71,7 @@ class _Reader:
                     continue
                 self._end(line, is_last=number == len(lines))
             except (msgspec.DecodeError, UnicodeError, RecursionError, ValueError) as error:
-                raise WireError(f"line {number} of the trace is none of a tracer: {error}") from error
+                raise TraceError(f"line {number} of the trace is none of a tracer: {error}") from error
 
     def _end(self, line: _Line, *, is_last: bool) -> None:
         if line.end not in _ENDS or not is_last:

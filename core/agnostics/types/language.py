@@ -67,7 +67,7 @@ class ForkServer(_YamlModel):
     """Files that stand beside the program while it starts, by name."""
 
 
-class Trace(_YamlModel):
+class Tracer(_YamlModel):
     """The way to run a program so that it writes its execution trace to the file named by $AGN_TRACE."""
 
     execute: Annotated[str, Field(min_length=1)]
@@ -112,7 +112,7 @@ class Language(_YamlModel):
     """Seconds that a program takes to start, added to the time limit of each test."""
     fork_server: ForkServer | None = None
     """Given, also as True, if the interpreter is to be started once in each slot and forked for each test."""
-    trace: Trace | None = None
+    trace: Tracer | None = None
     """The way to trace a program, if there is one."""
     environment: dict[str, str] = Field(default={})
     """Environment variables for the compiler and the program, beside PATH, HOME and TMPDIR."""
@@ -371,7 +371,7 @@ def _unknown_key(key: str, known: Sequence[str]) -> str:
 def _model_of(place: tuple[int | str, ...], model: type[Language]) -> type[BaseModel]:
     """The model of the mapping at `place` in the file."""
     parts: dict[str, type[BaseModel]] = {"container": Container, "limits": LimitOverrides, "install": Install}
-    parts |= {"fallback": Fallback, "trace": Trace}
+    parts |= {"fallback": Fallback, "trace": Tracer}
     return next((parts[name] for name in reversed(place) if name in parts), model)
 
 

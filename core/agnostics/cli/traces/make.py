@@ -75,7 +75,7 @@ def make(
     RUN may name one phase of a run, as in last:eval_after. Each program of a task is traced once, on each input of it.
     If it is interrupted, the same command goes on where it was: what is there so far is in OUTPUT.partial.
     """
-    from agnostics.cli.traces.sources import Source, open_programs
+    from agnostics.cli.traces.sources import ProgramSource, open_programs
     from agnostics.sandbox.pool import available_cores
     from agnostics.traces.make import make_traces, open_partial
     from agnostics.traces.runner import TraceRunner
@@ -83,7 +83,7 @@ def make(
     require_writable(output, force, _SUFFIXES)
     trace_limits = _limits_of(limits)
     plugins = load_plugins()
-    source = Source(run, store, filters, dataset, split, programs)
+    source = ProgramSource(run, store, filters, dataset, split, programs)
     with (
         InterruptHandler(),
         open_programs(plugins, source) as found,

@@ -28,7 +28,7 @@ class Programs:
 
 
 @dataclass(frozen=True)
-class Source:
+class ProgramSource:
     """A run with filters on its programs, a data set, or a file, as the options of the command name them."""
 
     run: str | None
@@ -44,7 +44,7 @@ class Source:
 
 
 @contextmanager
-def open_programs(plugins: PluginManager, source: Source) -> Iterator[Programs]:
+def open_programs(plugins: PluginManager, source: ProgramSource) -> Iterator[Programs]:
     """The programs of a source. Raises UsageError for options that do not go together."""
     if source.run is not None:
         with _of_run(plugins, source.run, source.filters, source.store) as found:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agnostics.types.language import Language, Trace
+from agnostics.types.language import Language, Tracer
 from agnostics.types.task import LimitOverrides
 
 _FOLDER = Path(__file__).parent
@@ -29,7 +29,7 @@ PYTHON = Language(
     execute="python3 -s -B solution.py",
     environment={"PYTHONHASHSEED": "0"},
     limits=LimitOverrides(run_s=10.0),
-    trace=Trace(
+    trace=Tracer(
         execute="python3 -s -B agn_trace_run.py",
         build=_BUILD,
         install="apt-get install -y --no-install-recommends gcc libc6-dev python3-dev",
