@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import dataclass, field
 from typing import get_args
@@ -19,6 +20,7 @@ from agnostics.types.task import Task
 from agnostics.types.verification import TestResult, Verdict, Verification
 
 _OPEN, _CLOSE = "[ANSWER]", "[/ANSWER]"
+_EQUAL = re.compile(r"\)\s*+==")
 _STORED = 4096
 """Characters of a predicted output that are stored."""
 
@@ -105,10 +107,15 @@ def answer_in(text: str, call: str | None, *, needs_tag: bool) -> str | None:
     if needs_tag and not tag:
         return None
     answer = unfenced(answer.partition(_CLOSE)[0].strip())
-    if call:
-        _, equal, value = answer.partition(f"{call} ==")
-        answer = (value if equal else answer.removeprefix("assert ")).strip()
-    return answer or None
+    return (_asserted(answer, call) if call else answer) or None
+
+
+def _asserted(answer: str, call: str) -> str:
+    """What an assertion says that a call is equal to: the call of the prompt, or another spelling of it."""
+    _, is_there, value = answer.partition(f"{call} ==")
+    if not is_there and answer.startswith("assert ") and (found := _EQUAL.search(answer)):
+        value = answer[found.end() :]
+    return (value or answer).strip()
 
 
 def _verification(state: PredictionState, verdict: Verdict, started_s: float, error: str | None = None) -> Verification:

@@ -26,7 +26,9 @@ class TracePrograms(Dataset):
     name: ClassVar[str] = "trace-programs"
     description: ClassVar[str] = "Small programs in Lua or Brainfuck, whose outputs and traces are to be predicted."
     license: ClassVar[str] = "Apache-2.0"
-    size: ClassVar[str] = "240 programs of 12 families in Lua and 87 programs of 9 families in Brainfuck, a fifth held out"
+    size: ClassVar[str] = (
+        "240 programs of 12 families in Lua and 87 programs of 9 families in Brainfuck, a fifth held out"
+    )
     fields: ClassVar[Mapping[str, str]] = {
         "source": "the language, lua or brainfuck",
         "seed": "the order of the tasks, and their inputs",
