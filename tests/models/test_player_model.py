@@ -20,6 +20,7 @@ from agnostics.inference.openai_client import ContextExceeded
 from agnostics.inference.transformers import TransformersEngine
 from agnostics.models import gguf
 from agnostics.models.loading import load_tokenizer, stop_ids
+from agnostics.models.player_model import cached_tokens
 from agnostics.players.agent import Agent, AgentCommand, Invocation
 from agnostics.players.bare import BareModel
 from agnostics.players.model_player import ModelPlayer
@@ -419,6 +420,18 @@ def test_an_agent_in_the_box_asks_the_engine_and_is_told_how_much_it_holds(
     assert agent.told == 4096
 
 
+@pytest.mark.parametrize(
+    ("options", "tokens"),
+    [({}, 1280), ({"dtype": "bfloat16"}, 2688), ({"kv_cache_gib": 3}, 4096)],
+)
+def test_a_conversation_is_no_longer_than_what_the_memory_for_keys_and_values_holds(
+    options: dict[str, Any], tokens: int, tmp_path: Path
+) -> None:
+    sizes = {"num_hidden_layers": 24, "num_attention_heads": 32, "num_key_value_heads": 32, "head_dim": 128}
+    (tmp_path / "config.json").write_text(json.dumps({**FAMILIES["qwen3"].config, **sizes, "vocab_size": 300}))
+    assert cached_tokens(BareModel(model="any", **options), tmp_path) == tokens
+
+
 def session(agn: Agn, folder: Path, model: str, *options: str) -> Any:
     task = {"split": "test", "id": "echo", "statement": "Print the input.", "tests": [{"input": "a", "output": "a"}]}
     (folder / "tasks.jsonl").write_text(json.dumps(task) + "\n")
@@ -436,7 +449,7 @@ def test_the_command_plays_with_a_gguf_file_and_names_the_model_after_it(
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     answer = session(agn, tmp_path, str(smollm), *_set("engine=transformers", "dtype=bfloat16", "turns=1", "seed=3"))
     assert answer.returncode == 0, answer.stderr
-    assert "into transformers" in answer.stderr
+    assert "into transformers, for conversations of up to 8192 tokens" in answer.stderr
     assert "mine: 0 of 1 problem solved; the player stopped before the end" in answer.stdout
     with Store.open(f"sqlite:///{tmp_path}/results.db") as store, reading(store.engine) as connection:
         (row,) = connection.execute(select(schema.model_call.c.model, schema.model_call.c.completion_tokens)).all()

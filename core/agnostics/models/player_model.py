@@ -11,6 +11,7 @@ from agnostics.inference.engine import EngineSettings
 from agnostics.inference.provider import default_engine, open_engine
 from agnostics.models.loading import context_length, default_temperature, load_tokenizer, stop_ids
 from agnostics.models.resolve import resolve_model
+from agnostics.models.shape import shape_of
 from agnostics.players.model_player import ModelPlayer
 from agnostics.plugins.manager import PluginManager
 from agnostics.profiling.spans import SpanRecorder
@@ -20,6 +21,9 @@ from agnostics.rollout.engine_loop import EngineLoop
 from agnostics.rollout.prompts import ConversationSettings
 
 Say = Callable[[str], None]
+_BYTES = {"float32": 4, "bfloat16": 2}
+_BLOCK = 128
+"""Tokens for which vLLM takes memory at once, or a multiple of them."""
 
 
 def player_model(player: ModelPlayer, plugins: PluginManager, language: str, sandbox: str, say: Say) -> Path:
@@ -41,12 +45,12 @@ def open_player_model(
     settings = EngineSettings(
         folder=folder,
         stop_ids=stops,
-        max_length=min(player.context_tokens, context_length(folder)),
+        max_length=min(player.context_tokens, context_length(folder), cached_tokens(player, folder)),
         max_num_seqs=GatewayLimits().concurrent,
         dtype=player.dtype,
         kv_cache_gib=player.kv_cache_gib,
     )
-    say(f"loading {folder} into {engine}")
+    say(f"loading {folder} into {engine}, for conversations of up to {settings.max_length} tokens")
     with (
         open_engine(engine, settings, providers=plugins.engines()) as opened,
         EngineLoop(opened, SpanRecorder()) as loop,
@@ -59,3 +63,9 @@ def open_player_model(
             temperature=default_temperature(folder),
             seed=player.seed,
         )
+
+
+def cached_tokens(player: ModelPlayer, folder: Path) -> int:
+    """The longest conversation whose keys and values fit into the player's memory for them."""
+    fitting = (player.kv_cache_gib << 30) // (shape_of(folder).cached_numbers * _BYTES[player.dtype])
+    return fitting - fitting % _BLOCK

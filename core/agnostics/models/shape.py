@@ -24,6 +24,11 @@ class ModelShape:
     normed: int
     intermediate: int
 
+    @property
+    def cached_numbers(self) -> int:
+        """The numbers in the keys and values of one token."""
+        return 2 * self.layers * self.keys
+
 
 def shape_of(folder: Path) -> ModelShape:
     """The shape of the model that the config.json in `folder` describes; it is built without memory for weights."""

@@ -160,7 +160,7 @@ def kept_per_token(shape: ModelShape, width: int, *, recomputed: bool) -> int:
 
 def kv_bytes_per_token(shape: ModelShape, config: RunConfig) -> int:
     """Bytes of the keys and values of one token."""
-    return 2 * shape.layers * shape.keys * _width(config)
+    return shape.cached_numbers * _width(config)
 
 
 def _width(config: RunConfig) -> int:
