@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.option("--language", help="A language's name, or a YAML file.")
 @click.option("--model", help="A model's folder, its name on the hub, or `starter`.")
 @click.option("--dataset", help="A data set's name, adapter:source, or a file.")
-@click.option("--environment", help="answer, code-feedback, math, trace-prediction, …, a plugin's or one's own.")
+@click.option("--environment", help="Its name, as in code-feedback, math or termination, or path.py:NAME.")
 @click.option("--steps", type=int, help="Training steps.")
 @click.option("--resume", metavar="RUN", help="Resume a run: its id, or its folder.")
 @click.option("--sandbox", help="auto, docker, bubblewrap, process or ray://…")

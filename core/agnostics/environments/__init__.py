@@ -7,8 +7,10 @@ from typing import Any
 from agnostics.environments.agentic_code import AgenticCode
 from agnostics.environments.answer import ANSWER
 from agnostics.environments.code_feedback import CodeFeedback
+from agnostics.environments.complexity import ComplexityGeneration, ComplexityPrediction
 from agnostics.environments.environment import Environment
 from agnostics.environments.math import Math, MathWithPython
+from agnostics.environments.termination import Termination
 from agnostics.environments.trace_prediction import TracePrediction
 
 BUILTIN_ENVIRONMENTS: tuple[Environment[Any], ...] = (
@@ -18,4 +20,7 @@ BUILTIN_ENVIRONMENTS: tuple[Environment[Any], ...] = (
     Math(),
     MathWithPython(),
     TracePrediction(),
+    Termination(),
+    ComplexityPrediction(),
+    ComplexityGeneration(),
 )

@@ -193,8 +193,8 @@ class RunConfig(Frozen):
     """The reward policy: accepted, tests_passed, steps, format, one of a plugin, or `path.py:NAME`: a function or a
     class in a file."""
     environment: str = "answer"
-    """The environment: answer, code-feedback, agentic-code, math, math-python, trace-prediction, session, one of a
-    plugin, or `path.py:NAME`: a class in a file."""
+    """The environment: answer, code-feedback, agentic-code, math, math-python, trace-prediction, termination,
+    complexity-prediction, complexity-generation, session, one of a plugin, or `path.py:NAME`: a class in a file."""
     environment_options: EnvironmentOptions = Field(default={})
     """Values of the environment's own fields, by name; docs/environments.md has those of each."""
     episode: EpisodeSettings = EpisodeSettings()
