@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from agnostics.analysis.rates import RateEstimate, mean_rate
+from agnostics.environments.complexity import COMPLEXITY_ENVIRONMENTS
 from agnostics.evaluate.selection import (
     EXAMPLES,
     Candidate,
@@ -23,6 +24,8 @@ from agnostics.evaluate.selection import (
 from agnostics.store.queries.evaluations import (
     EvaluatedProgram,
     TaskOutcome,
+    evaluation_config,
+    family_samples,
     generated_tests_passed,
     programs_by_task,
     task_metrics,
@@ -48,7 +51,8 @@ _RULES: dict[str, SelectionRule] = {
 
 @dataclass(frozen=True, slots=True)
 class EvaluationReport:
-    """The report of an evaluation. `rates` holds pass@k and, with voting, the selections among k, by name.
+    """The report of an evaluation. `rates` holds pass@k, all@k in an environment of complexity and, with voting, the
+    selections among k, by name.
 
     `metrics` holds what the environment has measured, as means over tasks, some of which are lengths and no rates.
     `by_difficulty` and `by_tag` hold pass@1; a task counts for each of its tags.
@@ -108,6 +112,8 @@ def evaluation_report(connection: Connection, run: str, ks: Sequence[int], *, vo
         raise UsageError(f"run {run} holds no verified program; agn results show {run} says what it holds")
     families = {task.task: task.family for task in outcomes}
     rates = {f"pass@{k}": _pass_at(outcomes, k, line.seed) for k in sorted({1, *ks})}
+    if evaluation_config(connection, run).get("environment") in COMPLEXITY_ENVIRONMENTS:
+        rates |= _all_at(family_samples(connection, run), sorted({1, *ks}), line.seed)
     if vote:
         rates |= _selection_rates(connection, run, max(ks, default=1), families, line.seed)
     return EvaluationReport(
@@ -178,6 +184,17 @@ def _metrics(
         name: mean_rate(list(of_task.values()), [families[task] for task in of_task], seed)
         for name, of_task in task_metrics(connection, run).items()
     }
+
+
+def _all_at(families: Mapping[str, tuple[int, int]], ks: Sequence[int], seed: int) -> dict[str, RateEstimate]:
+    """all@k: as pass@k, of samples that are accepted in all tasks of a family (section 7.5 of the CWM paper)."""
+    rates = {}
+    for k in ks:
+        able = {family: counts for family, counts in families.items() if counts[0] >= k}
+        if able:
+            values = [pass_at_k(samples, accepted, k) for samples, accepted in able.values()]
+            rates[f"all@{k}"] = mean_rate(values, list(able), seed)
+    return rates
 
 
 def _grouped(named: Iterable[tuple[Iterable[str], TaskOutcome]]) -> dict[str, RateEstimate]:

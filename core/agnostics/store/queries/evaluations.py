@@ -111,6 +111,29 @@ def task_metrics(connection: Connection, run: str) -> dict[str, dict[str, float]
     return dict(means)
 
 
+def family_samples(connection: Connection, run: str) -> dict[str, tuple[int, int]]:
+    """For each family of tasks of the evaluation `run`, the samples that all of its tasks have, and how many of them
+    are accepted in all; a sample with a sandbox error is not counted.
+    """
+    accepted = func.sum(case((_verification.verdict == "accepted", 1), else_=0))
+    query = (
+        select(_task.family, _completion.sample, func.count(), accepted)
+        .join_from(schema.verification, schema.completion, _verification.completion_id == _completion.id)
+        .join(schema.task, _verification.task_id == _task.id)
+        .where(_verification.run_id == run, _verification.phase == "eval", _verification.verdict != "sandbox_error")
+        .where(_task.family.is_not(None))
+        .group_by(_task.family, _completion.sample)
+        .order_by(_task.family, _completion.sample)
+    )
+    samples = {}
+    for family, rows in groupby(connection.execute(query), lambda row: str(row[0])):
+        counts = [(tasks, int(of_them)) for _, _, tasks, of_them in rows]
+        most = max(tasks for tasks, _ in counts)
+        whole = [of_them for tasks, of_them in counts if tasks == most]
+        samples[family] = (len(whole), sum(of_them == most for of_them in whole))
+    return samples
+
+
 def programs_by_task(connection: Connection, run: str) -> Iterator[tuple[str, list[EvaluatedProgram]]]:
     """The programs of each task of the evaluation `run`, task by task; at most one task's are held in memory."""
     columns = (
