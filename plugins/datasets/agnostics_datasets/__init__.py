@@ -10,6 +10,7 @@ from agnostics_datasets.apps import Apps
 from agnostics_datasets.code_contests import CodeContests
 from agnostics_datasets.codeforces import Codeforces, CodeforcesFromSource
 from agnostics_datasets.codenet import CodeNet
+from agnostics_datasets.complexity import Complexity
 from agnostics_datasets.cruxeval import CruxEval
 from agnostics_datasets.csv_file import Csv
 from agnostics_datasets.esolang_bench import EsolangBench
@@ -23,9 +24,11 @@ from agnostics_datasets.mbpp_stdio import MbppStdio
 from agnostics_datasets.mbpp_x import MbppX
 from agnostics_datasets.mceval import McEval
 from agnostics_datasets.multipl_e import MultiplE
+from agnostics_datasets.planted.datasets import PlantedComplexity, PlantedComplexityProblems, PlantedTermination
 from agnostics_datasets.starter import Starter
 from agnostics_datasets.starter_families import StarterFamilies
 from agnostics_datasets.taco import Taco
+from agnostics_datasets.termination import Termination
 from agnostics_datasets.trace_programs import TracePrograms
 
 AGN_CONTRACT = 2
@@ -40,6 +43,7 @@ def agn_datasets() -> list[Dataset]:
         Codeforces(),
         CodeforcesFromSource(),
         CodeNet(),
+        Complexity(),
         CruxEval(),
         Csv(),
         EsolangBench(),
@@ -53,9 +57,13 @@ def agn_datasets() -> list[Dataset]:
         MbppX(),
         McEval(),
         MultiplE(),
+        PlantedComplexity(),
+        PlantedComplexityProblems(),
+        PlantedTermination(),
         Starter(),
         StarterFamilies(),
         Taco(),
+        Termination(),
         TracePrograms(),
     ]
 

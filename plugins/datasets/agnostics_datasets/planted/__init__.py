@@ -1,0 +1,1 @@
+"""Planted programs: their complexity, or whether they end, is known by construction."""
