@@ -14,6 +14,7 @@ import click
 from agnostics.types.errors import AgnosticsError, unknown_name_error
 
 COMMANDS = {
+    "complexity": "Name the complexity class of a program, from runs at growing sizes.",
     "datasets": "List data sets, show their tasks, reformulate and decontaminate them.",
     "db": "Check and upgrade the results database.",
     "doctor": "Check this machine and say how to install what is missing.",
