@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
+from agnostics import cli
 from agnostics.complexity import Measurement, MeasurementLimits, measure
 from agnostics.environments.complexity import ComplexityGeneration, ComplexityPrediction, sizes_themselves
 from agnostics.environments.termination import Termination
@@ -18,6 +21,7 @@ from agnostics.types.verification import Verification
 from agnostics.verify import Verifier
 from agnostics_datasets.planted.complexity_programs import TEMPLATES
 from agnostics_datasets.planted.datasets import program_of_template
+from chat_server import ChatServer
 from episodes import Play, lua_answer
 
 LANGUAGES = ("lua", "python", "ocaml", "fortran")
@@ -197,3 +201,65 @@ def test_a_generator_that_fails_is_named(play: Play) -> None:
     task = _within("O(n)", generator="raise ValueError('no size')")
     with pytest.raises(UsageError, match=r"task copy: its generator failed at n = 1: .*no size"):
         play(ComplexityGeneration(), lambda _: lua_answer(LINEAR), task)
+
+
+READ = 'local n = io.read("*n")\nlocal a = {}\nfor i = 1, n do a[i] = io.read("*n") end\n'
+SOLUTIONS = {
+    "best_sum": (
+        "local best, now = a[1], a[1]\n"
+        "for i = 2, n do now = math.max(a[i], now + a[i]) best = math.max(best, now) end\n"
+        "print(best)",
+        "local best = a[1]\n"
+        "for i = 1, n do local s = 0 for j = i, n do s = s + a[j] if s > best then best = s end end end\n"
+        "print(best)",
+    ),
+    "closest": (
+        "table.sort(a)\nlocal best = math.huge\n"
+        "for i = 2, n do best = math.min(best, a[i] - a[i - 1]) end\n"
+        "print(string.format('%d', best == math.huge and 0 or best))",
+        "local best = math.huge\n"
+        "for i = 1, n do for j = i + 1, n do local d = math.abs(a[i] - a[j]) if d < best then best = d end end end\n"
+        "print(string.format('%d', best == math.huge and 0 or best))",
+    ),
+}
+"""A fast program and a quadratic one for each problem."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SOLUTIONS)
+def test_planted_problems_accept_a_program_within_each_class_that_it_stays_in(play: Play, name: str) -> None:
+    tasks = load_plugins().datasets()["planted-complexity-problems"].tasks("test")
+    for task in (task for task in tasks if task.family == f"test/{name}"):
+        wide_enough = task.metadata["within"] in {"O(n^2)", "O(n^3)"}
+        for program, accepted in zip(SOLUTIONS[name], (True, wide_enough), strict=True):
+            (rollout,) = play(ComplexityGeneration(), lambda _, text=READ + program: lua_answer(text), task)
+            told = rollout.verified.tests[-1].stderr
+            assert rollout.verified.accepted == accepted, (task.id, program, told)
+
+
+def test_an_evaluation_of_a_constant_answer_scores_as_the_labels_are_balanced(
+    chat_server: Callable[..., ChatServer], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = chat_server(lambda question: "O(1)" if "complexity" in question else "#T")
+    scores = {}
+    for environment, dataset in (
+        ("termination", "planted-termination"),
+        ("complexity-prediction", "planted-complexity"),
+    ):
+        words = [*("--environment", environment), *("--dataset", dataset), *("--samples", "1"), *("--model", "m")]
+        words += ["--endpoint", server.url, "--sandbox", "bubblewrap", "--store", f"sqlite:///{tmp_path / 'runs.db'}"]
+        assert cli.call(["eval", *words, "--json"]) == 0, capsys.readouterr().err
+        (evaluation,) = json.loads(capsys.readouterr().out)["evaluations"]
+        scores[environment] = {name: rate["rate"] for name, rate in evaluation["rates"].items()}
+    assert scores["termination"] == {"pass@1": 0.5}
+    assert scores["complexity-prediction"]["pass@1"] == pytest.approx((2 + 15) / 42)
+    assert scores["complexity-prediction"]["all@1"] == pytest.approx(2 / 21)
+
+
+def test_the_command_names_the_class_of_a_program_in_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "square.lua").write_text(SQUARE)
+    (tmp_path / "generator.py").write_text("print(int(input()))")
+    words = [str(tmp_path / "square.lua"), "--generator", str(tmp_path / "generator.py"), "--sandbox", "bubblewrap"]
+    assert cli.call(["complexity", *words, "--seconds", "0.1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["time"]["class"] == "O(n^2)"
+    assert cli.call(["complexity", str(tmp_path / "missing.lua")]) == 2

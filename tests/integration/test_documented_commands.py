@@ -62,6 +62,12 @@ HERE = (
 NOT_HERE = ("results serve", "results themes", "results find-themes")
 
 ELSEWHERE: dict[str, tuple[tuple[str, str], ...]] = {
+    "complexity": (
+        (
+            "tests/integration/test_complexity.py::test_the_command_names_the_class_of_a_program_in_a_file",
+            "--generator",
+        ),
+    ),
     "datasets decontaminate": (
         (
             "tests/unit/test_decontamination.py::test_the_command_writes_what_may_be_trained_on_and_why_the_rest_may_not",
@@ -84,6 +90,10 @@ ELSEWHERE: dict[str, tuple[tuple[str, str], ...]] = {
         (
             "tests/models/test_eval_command.py::test_models_are_evaluated_and_compared_in_one_command",
             "--model --language --dataset --language-prompt --tasks --samples --temperature --k --set --plot",
+        ),
+        (
+            "tests/integration/test_complexity.py::test_an_evaluation_of_a_constant_answer_scores_as_the_labels_are_balanced",
+            "--environment --dataset --model",
         ),
     ),
     "languages advise": (

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
-from agnostics.complexity import ClassFit, ComplexityClass, Curve, complexity_in, fit_class
-from agnostics.complexity.measurement import MEMORY_ERROR_MB, RELATIVE_ERROR, TIME_ERROR_MS, sizes_along
+from agnostics.complexity import (
+    ClassFit,
+    ComplexityClass,
+    Curve,
+    MeasurementError,
+    MeasurementLimits,
+    complexity_in,
+    fit_class,
+    measure,
+)
+from agnostics.complexity.measurement import MEMORY_ERROR_MB, RELATIVE_ERROR, TIME_ERROR_MS, Run, sizes_along
+from agnostics.types.task import Task
+from agnostics.types.verification import TestResult, Verdict, Verification
 
 Growth = Callable[[int], float]
 GROWTHS: dict[str, tuple[Growth, list[int]]] = {
@@ -18,7 +30,7 @@ GROWTHS: dict[str, tuple[Growth, list[int]]] = {
     "O(n log n)": (lambda n: n * math.log2(n) / 2e5, [4**k for k in range(11)]),
     "O(n^2)": (lambda n: n * n / 1e5, [2**k for k in range(13)]),
     "O(n^3)": (lambda n: n**3 / 1e6, [*(2**k for k in range(9)), 360, 500]),
-    "O(2^n)": (lambda n: 2**n / 1e5, [1, 5, 9, 12, 15, 18, 20, 22, 23, 24]),
+    "O(2^n)": (lambda n: 2.0 ** min(n, 1000) / 1e5, [1, 5, 9, 12, 15, 18, 20, 22, 23, 24]),
 }
 
 
@@ -108,3 +120,59 @@ def test_sizes_follow_the_curve_so_that_steep_parts_get_as_many_as_flat_ones() -
     steep = sizes_along({n: 1.0 + 2**n / 1000 for n in (1, 2, 4, 8, 16, 18, 20, 22, 24)}, 10)
     assert (steep[0], steep[-1]) == (1, 24)
     assert sum(size >= 10 for size in steep) >= 5
+
+
+def _computed(time_ms: Growth, asked: list[Task], peak_mb: Growth = lambda _: 2.0) -> Run:
+    """Runs a program whose input is n and whose time and memory follow from it, up to the limit of time."""
+
+    async def run(task: Task) -> Verification:
+        asked.append(task)
+        results = list[TestResult]()
+        for test in task.tests:
+            cpu_ms, limit_ms = time_ms(int(test.input)), 1e3 * (task.limits.run_s or 0)
+            verdict = Verdict.TIME_LIMIT if cpu_ms > limit_ms else Verdict.ACCEPTED
+            stopped = bool(results) and results[-1].verdict is not Verdict.ACCEPTED
+            peak = peak_mb(int(test.input))
+            results.append(TestResult(Verdict.SKIPPED) if stopped else TestResult(verdict, cpu_ms=cpu_ms, peak_mb=peak))
+        return Verification("task", "lua", "", Verdict.ACCEPTED, tuple(results), None, "bubblewrap", 1, 0.0)
+
+    return run
+
+
+async def _numbers(sizes: Sequence[int]) -> list[str]:
+    return [f"{size}\n" for size in sizes]
+
+
+@pytest.mark.parametrize("name", GROWTHS)
+def test_a_measurement_follows_a_program_to_its_class_at_any_steepness(name: str) -> None:
+    growth, _ = GROWTHS[name]
+    measured = asyncio.run(measure(_computed(lambda n: 1.5 + growth(n), []), _numbers, MeasurementLimits()))
+    assert measured.time.klass == name
+    assert max(measured.times_ms.values()) <= 200
+    assert len(measured.times_ms) >= 5
+
+
+def test_large_inputs_are_made_only_if_the_program_is_fast_enough_for_them() -> None:
+    growth, _ = GROWTHS["O(n^2)"]
+    asked = list[Task]()
+    asyncio.run(measure(_computed(lambda n: 10 * growth(n), asked), _numbers, MeasurementLimits()))
+    assert max(int(test.input) for task in asked for test in task.tests) < 1 << 13
+
+
+def test_a_program_whose_class_is_not_told_is_measured_once_more_for_longer() -> None:
+    asked = list[Task]()
+    draw = random.Random(0)
+    asyncio.run(measure(_computed(lambda _: draw.uniform(1, 100), asked), _numbers, MeasurementLimits(run_s=0.2)))
+    assert {task.limits.run_s for task in asked} == {0.2, 0.8, 3.2}
+    assert len(asked) == 8  # three probes and the sizes along the curve, twice
+    asked.clear()
+    asyncio.run(measure(_computed(lambda _: 1.0, asked), _numbers, MeasurementLimits(run_s=0.2)))
+    assert len(asked) == 4
+
+
+def test_a_sandbox_that_fails_is_no_measurement() -> None:
+    async def run(_: Task) -> Verification:
+        return Verification("task", "lua", "", Verdict.SANDBOX_ERROR, (), None, "bubblewrap", 3, 0.0, error="gone")
+
+    with pytest.raises(MeasurementError, match="gone"):
+        asyncio.run(measure(run, _numbers, MeasurementLimits()))

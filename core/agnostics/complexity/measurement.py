@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
 from agnostics.complexity.fit import ClassFit, Curve, fit_class
@@ -20,6 +20,8 @@ Inputs = Callable[[Sequence[int]], Awaitable[Sequence[str]]]
 TIME_ERROR_MS, MEMORY_ERROR_MB = 0.15, 0.3
 """The error of a processor time and of a peak, beside the relative one: what runs of the same input differ by."""
 RELATIVE_ERROR = 0.025
+LONGER = 4.0
+"""The factor of the limit of a second measurement."""
 _PROBES = (range(13), range(13, 21), range(21, 64))
 """The exponents of two that are probed in one job; the inputs of the next one are made only if it is reached."""
 _STEEP = 0.1
@@ -67,17 +69,13 @@ async def measure(run: Run, inputs: Inputs, limits: MeasurementLimits) -> Measur
     """Measure a program that `run` runs. Raises MeasurementError if the sandbox fails.
 
     The time at the smallest sizes is the start of the language, which is a constant of every class that is fitted. Time
-    is that of the processor, so that other programs hardly change it; the runs of one size are far apart.
+    is that of the processor, so that other programs hardly change it; the runs of one size are far apart. If the class
+    of either quantity is not told, the program is measured once more with a longer limit, which leads to larger sizes.
     """
-    measurer = _Measurer(run, inputs, limits)
-    probed, failed_at = await measurer.probe()
-    peaks = {size: result.peak_mb for size, result in probed.items()}
-    if failed_at and probed and probed[max(probed)].cpu_ms < _STEEP * 1e3 * limits.run_s:
-        probed |= await measurer.refine(max(probed), failed_at)
-    if not probed:
-        return Measurement()
-    times = {size: result.cpu_ms for size, result in probed.items()}
-    return Measurement(await measurer.times(sizes_along(times, limits.points)), peaks)
+    measured = await _Measurer(run, inputs, limits).measure()
+    if not measured.times_ms or (measured.time.klass and measured.space.klass):
+        return measured
+    return await _Measurer(run, inputs, replace(limits, run_s=LONGER * limits.run_s)).measure()
 
 
 def sizes_along(times: dict[int, float], count: int) -> list[int]:
@@ -112,6 +110,17 @@ class _Measurer:
     run: Run
     inputs: Inputs
     limits: MeasurementLimits
+
+    async def measure(self) -> Measurement:
+        """Measure the program."""
+        probed, failed_at = await self.probe()
+        peaks = {size: result.peak_mb for size, result in probed.items()}
+        if failed_at and probed and probed[max(probed)].cpu_ms < _STEEP * 1e3 * self.limits.run_s:
+            probed |= await self.refine(max(probed), failed_at)
+        if not probed:
+            return Measurement()
+        times = {size: result.cpu_ms for size, result in probed.items()}
+        return Measurement(await self.times(sizes_along(times, self.limits.points)), peaks)
 
     async def probe(self) -> tuple[dict[int, TestResult], int | None]:
         """The runs at powers of two up to the first that fails, and its size; None if none does."""

@@ -28,7 +28,7 @@ from agnostics_datasets.planted.datasets import PlantedComplexity, PlantedComple
 from agnostics_datasets.starter import Starter
 from agnostics_datasets.starter_families import StarterFamilies
 from agnostics_datasets.taco import Taco
-from agnostics_datasets.termination import Termination
+from agnostics_datasets.termination import TerminationPrograms
 from agnostics_datasets.trace_programs import TracePrograms
 
 AGN_CONTRACT = 2
@@ -63,7 +63,7 @@ def agn_datasets() -> list[Dataset]:
         Starter(),
         StarterFamilies(),
         Taco(),
-        Termination(),
+        TerminationPrograms(),
         TracePrograms(),
     ]
 

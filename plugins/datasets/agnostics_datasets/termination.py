@@ -22,7 +22,7 @@ class TerminationRecord(Fields):
     seconds: float = Field(5.0, gt=0)
 
 
-class Termination(Records[TerminationRecord]):
+class TerminationPrograms(Records[TerminationRecord]):
     """Programs that read standard input, `T` if they end on every input and `NT` if they do not, as in HaltEval."""
 
     name: ClassVar[str] = "termination"

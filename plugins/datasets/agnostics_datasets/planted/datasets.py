@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from binascii import crc32
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import count
 from typing import ClassVar
 
@@ -31,6 +31,7 @@ class _Planted(Dataset):
 
     license: ClassVar[str] = "Apache-2.0"
     splits: ClassVar[tuple[str, ...]] = tuple(_ROUNDS)
+    fields: ClassVar[Mapping[str, str]] = {"seed": "the constants of the programs, their work and their start-up"}
 
     def tasks(self, split: str, *, source: str | None = None, seed: int = 0) -> Iterator[Task]:
         """The tasks of `split` about programs in the language `source`; see `Dataset.tasks`."""
@@ -113,6 +114,7 @@ class PlantedComplexityProblems(Dataset):
     description: ClassVar[str] = "Problems about lists of integers, to be solved within a complexity, in any language."
     license: ClassVar[str] = "Apache-2.0"
     splits: ClassVar[tuple[str, ...]] = tuple(_ROUNDS)
+    fields: ClassVar[Mapping[str, str]] = {"seed": "the inputs of the tests"}
     size: ClassVar[str] = f"{sum(len(problem.classes) for problem in PROBLEMS.values())} in each split"
 
     def tasks(self, split: str, *, source: str | None = None, seed: int = 0) -> Iterator[Task]:

@@ -23,7 +23,7 @@ _WITHIN = (
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class ComplexityProblem:
     """A problem about a list of integers: its statement, its solution, and classes of programs that solve it."""
 
     statement: str
@@ -46,14 +46,25 @@ def _inversions(numbers: Sequence[int]) -> int:
 
 
 PROBLEMS = {
-    "best_sum": Problem("Print the largest sum of one or more neighbours.", _best_sum, ("O(n)", "O(n^2)", "O(n^3)")),
-    "distinct": Problem("Print how many integers differ.", lambda x: len(set(x)), ("O(n log n)", "O(n^2)")),
-    "inversions": Problem("Print how many pairs stand in the wrong order: a larger integer before a smaller one.",
-                          _inversions, ("O(n log n)", "O(n^2)")),
-    "closest": Problem("Print the least distance between two of the integers (0 if two are equal).",
-                       lambda x: min(b - a for a, b in zip(sorted(x), sorted(x)[1:], strict=False)),
-                       ("O(n log n)", "O(n^2)"), -(10**9), 10**9),
-}  # fmt: skip
+    "best_sum": ComplexityProblem(
+        "Print the largest sum of one or more neighbours.", _best_sum, ("O(n)", "O(n^2)", "O(n^3)")
+    ),
+    "distinct": ComplexityProblem(
+        "Print how many different integers there are.", lambda x: len(set(x)), ("O(n log n)", "O(n^2)")
+    ),
+    "inversions": ComplexityProblem(
+        "Print how many pairs stand in the wrong order: a larger integer before a smaller one.",
+        _inversions,
+        ("O(n log n)", "O(n^2)"),
+    ),
+    "closest": ComplexityProblem(
+        "Print the least distance between two of the integers (0 if two are equal).",
+        lambda x: min(b - a for a, b in zip(sorted(x), sorted(x)[1:], strict=False)),
+        ("O(n log n)", "O(n^2)"),
+        -(10**9),
+        10**9,
+    ),
+}
 
 
 def problem_tasks(seed: str, where: str) -> Iterator[Task]:
@@ -77,7 +88,7 @@ def problem_tasks(seed: str, where: str) -> Iterator[Task]:
             )
 
 
-def _test(problem: Problem, draw: random.Random, size: int) -> Test:
+def _test(problem: ComplexityProblem, draw: random.Random, size: int) -> Test:
     numbers = [draw.randint(problem.low // 20, problem.high // 20) for _ in range(size)]
     lines = "\n".join(map(str, [size, *numbers]))
     return Test(input=f"{lines}\n", output=f"{problem.solve(numbers)}\n")
