@@ -149,6 +149,7 @@ def test_a_measurement_follows_a_program_to_its_class_at_any_steepness(name: str
     measured = asyncio.run(measure(_computed(lambda n: 1.5 + growth(n), []), _numbers, MeasurementLimits()))
     assert measured.time.klass == name
     assert max(measured.times_ms.values()) <= 200
+    assert name in {"O(1)", "O(log n)"} or max(measured.times_ms.values()) > 20
     assert len(measured.times_ms) >= 5
 
 

@@ -140,7 +140,8 @@ def test_all_at_k_counts_samples_that_are_right_for_a_whole_family(
     database: str, lua: Language, record: Any, environment: str, wanted: float | None
 ) -> None:
     good, bad = Verdict.ACCEPTED, Verdict.WRONG_ANSWER
-    of_tasks = {"a/time": (good, good, bad), "a/space": (good, bad, bad), "b/time": (good, good, bad)}
+    lost = Verdict.SANDBOX_ERROR
+    of_tasks = {"a/time": (good, good, bad, good), "a/space": (good, bad, bad, lost), "b/time": (good, good, bad)}
     with Store.open(database) as store:
         config = {"environment": environment}
         run = store.start_run(kind="eval", config=config, language=lua, model="m", dataset="d", seed=3)
