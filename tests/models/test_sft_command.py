@@ -14,6 +14,7 @@ from typing import Any
 
 import preloaded
 import pytest
+from agnostics.models.flop import training_flop
 from agnostics.train.sft.metrics import SFT_METRICS
 from command_line import Agn
 
@@ -49,6 +50,7 @@ def config(tmp_path: Path, data: Path, model: Path) -> Path:
         f'model = "{model}"\n'
         f'[[sources]]\npath = "{data}"\nepochs = 2\n'
         f'[[sources]]\npath = "{other}"\nrehearsal = 0.2\n'
+        f'[validation]\npath = "{data}"\neval_interval = 2\n'
         "[train]\nlearning_rate = 1e-2\nbatch_tokens = 250\nmicro_batch_tokens = 200\n"
     )
     return path
@@ -85,20 +87,34 @@ def weights(summary: dict[str, Any]) -> bytes:
     return (Path(summary["checkpoint"]) / "model.safetensors").read_bytes()
 
 
+def _total(stored: Metrics) -> float:
+    return sum(value for (_, name), value in stored.items() if name == "tokens")
+
+
 TIMES = ("step_s", "tokens_per_s")
+VALIDATED = "eval_during_loss"
 
 
 @pytest.mark.slow
 def test_a_short_run_learns_stores_all_it_did_and_its_configuration_repeats_it(home: Any, config: Path) -> None:
     summary = sft(home, str(config))
-    assert summary.keys() == {"run", "steps", "loss", "checkpoint", "store", "seconds"}
+    assert summary.keys() == {"run", "steps", "loss", "validation_loss", "checkpoint", "store", "seconds"}
     run, found = summary["run"], losses(home, summary["run"])
     assert len(found) == summary["steps"] > 3
     assert found[-1] == summary["loss"] < 0.7 * found[0]
     stored = metrics(home, run)
-    assert {name for _, name in stored} == set(SFT_METRICS)
+    assert {name for _, name in stored} == {*SFT_METRICS, VALIDATED}
+    validated = {step: value for (step, name), value in stored.items() if name == VALIDATED}
+    assert validated.keys() == {*range(2, summary["steps"], 2), summary["steps"]}
+    assert min(validated.values()) == validated[summary["steps"]] == summary["validation_loss"]
+    cost = training_flop(Path(summary["checkpoint"]))
+    assert (
+        1
+        < sum(stored[step, "flop"] for step in range(1, len(found) + 1)) / (6 * cost.parameters * _total(stored))
+        < 1.2
+    )
     rehearsed = sum(stored[step, "rehearsal_fraction"] * stored[step, "tokens"] for step in range(1, len(found) + 1))
-    total = sum(stored[step, "tokens"] for step in range(1, len(found) + 1))
+    total = _total(stored)
     assert rehearsed / total == pytest.approx(0.2, abs=0.03)
     assert sum(stored[step, "trained_tokens"] for step in range(1, len(found) + 1)) < total
     assert home.query("select kind, status, dataset from run") == [("sft", "finished", "data.jsonl, old.jsonl")]
@@ -142,7 +158,10 @@ def test_an_interrupted_run_resumes_to_where_an_uninterrupted_one_gets(
     assert metrics(home, run, *TIMES) == metrics(home, whole["run"], *TIMES)
     assert weights(resumed) == weights(whole)
     logged = tensorboard_metrics(home.folder / "runs" / run / "tensorboard")
-    stored = {(step, f"train/{name}"): value for (step, name), value in metrics(home, run).items()}
+    stored = {
+        (step, "validation/loss" if name == VALIDATED else f"train/{name}"): value
+        for (step, name), value in metrics(home, run).items()
+    }
     assert logged == pytest.approx(stored, rel=1e-6)  # float32
 
 
@@ -160,7 +179,7 @@ def test_two_ranks_train_as_one_does(home: Any, config: Path) -> None:
     assert [process.returncode for process in processes] == [0, 0], outputs
     together = json.loads(outputs[0][0] or "")
     assert outputs[1][0] == ""
-    for name in ("loss", "grad_norm", "tokens", "learning_rate"):
+    for name in ("loss", "grad_norm", "tokens", "learning_rate", "flop", VALIDATED):
         found, expected = (
             [value for (_, key), value in sorted(metrics(home, run["run"]).items()) if key == name]
             for run in (together, alone)

@@ -72,6 +72,13 @@ def test_given_steps_shorten_or_repeat_in_the_same_proportions(steps: int) -> No
     assert counts[0] / counts.total() == pytest.approx(wanted, abs=40 / counts.total())
 
 
+@pytest.mark.parametrize("wanted", [1, 5 * BATCH, 9000])
+def test_a_run_of_so_many_tokens_ends_with_the_step_that_reaches_them(wanted: int) -> None:
+    mixture = Mixture([source(0, 50), source(1, 50)], BATCH, 0)
+    steps = mixture.steps_of(wanted)
+    assert tokens(mixture.first_batches(steps)).total() >= wanted > tokens(mixture.first_batches(steps - 1)).total()
+
+
 def test_the_seed_decides_the_order_and_epochs_differ() -> None:
     def order(seed: int) -> list[tuple[int, ...]]:
         mixture = Mixture([source(0, 40, epochs=2)], BATCH, seed)
@@ -97,7 +104,8 @@ def test_a_row_holds_documents_of_one_source_and_at_most_its_tokens(draws: list[
 def test_a_configuration_reads_back_as_it_was_written(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     sources = [{"path": 'a "b".jsonl', "epochs": 2.5}, {"path": "c.parquet", "rehearsal": 0.1, "sha256": "00"}]
-    options = {"sources": sources, "store": "postgresql://agn:secret@db/runs"}
+    validation = {"path": "d.jsonl", "eval_interval": 5}
+    options = {"sources": sources, "store": "postgresql://agn:secret@db/runs", "validation": validation}
     config = load_sft_config(None, ["train.lora_rank=8", "chat.system=Be short."], options)
     path.write_text(to_toml(config), encoding="utf-8")
     assert load_sft_config(path, [], {}) == config.model_copy(update={"store": "postgresql://agn@db/runs"})
@@ -117,6 +125,11 @@ def test_a_configuration_reads_back_as_it_was_written(tmp_path: Path) -> None:
 def test_sources_that_make_no_mixture_are_refused(sources: list[dict[str, Any]], complaint: str) -> None:
     with pytest.raises(UsageError, match=complaint):
         load_sft_config(None, [], {"sources": sources})
+
+
+def test_steps_and_tokens_together_are_refused() -> None:
+    with pytest.raises(UsageError, match="give steps or tokens, not both"):
+        load_sft_config(None, ["steps=1", "tokens=1"], {})
 
 
 def test_settings_of_the_model_are_taken_over() -> None:

@@ -74,7 +74,17 @@ class TrainingProgress(ConsoleProgress):
 
 
 class SftProgress(TrainingProgress):
-    """Prints a line for each step of supervised fine-tuning."""
+    """Prints a line for each step of supervised fine-tuning, and for each validation."""
+
+    def evaluation_finished(
+        self,
+        step: int,
+        phase: Phase,  # noqa: ARG002
+        metrics: Mapping[str, float],
+        pass_rate: PassRate | None,  # noqa: ARG002
+    ) -> None:
+        """See `RunCallback.evaluation_finished`."""
+        self.message(f"validation loss after step {step}: {metrics['loss']:.3f}")
 
     def _step_line(self, metrics: Mapping[str, float]) -> str:
         return (

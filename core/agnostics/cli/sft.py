@@ -85,6 +85,8 @@ def _report(summary: SftSummary) -> str:
     from agnostics.store.database import store_argument
 
     loss = "" if summary.loss is None else f", loss {summary.loss:.3f}"
+    if summary.validation_loss is not None:
+        loss += f", validation loss {summary.validation_loss:.3f}"
     return "\n".join(
         [
             f"run {summary.run}: {summary.steps} steps, {summary.seconds:.0f} s{loss}",

@@ -39,6 +39,17 @@ class SourceConfig(Frozen):
         return self
 
 
+class ValidationConfig(Frozen):
+    """Examples that are not trained, on which the loss is measured."""
+
+    path: str
+    """A file of JSON Lines, or a Parquet file, of examples that are not trained: the loss on them is measured."""
+    eval_interval: PositiveInt | None = None
+    """Steps between measurements; the last step always has one."""
+    sha256: str | None = None
+    """The checksum that the file must have; a run writes it into its `config.toml`."""
+
+
 class SftTrainConfig(Frozen):
     """Settings of updating the model."""
 
@@ -87,6 +98,8 @@ class SftConfig(Frozen):
     """The files of training examples."""
     steps: PositiveInt | None = None
     """Training steps; by default as many as the epochs of the sources take."""
+    tokens: PositiveInt | None = None
+    """Tokens of the run in place of `steps`: it ends with the step that reaches them."""
     seed: int = 0
     """Decides the order of examples."""
     store: str | None = None
@@ -101,6 +114,8 @@ class SftConfig(Frozen):
     """The number of most recent checkpoints that are kept."""
     chat: ConversationSettings = ConversationSettings()
     train: SftTrainConfig = SftTrainConfig()
+    validation: ValidationConfig | None = None
+    """Examples that are not trained, on which the loss is measured."""
 
     @property
     def dataset(self) -> str:
@@ -116,6 +131,8 @@ class SftConfig(Frozen):
             raise ValueError("sources: give every source a weight, or none")
         if sum(source.rehearsal or 0.0 for source in self.sources) >= 1:
             raise ValueError("sources: the shares of rehearsal leave nothing of the tokens")
+        if self.steps and self.tokens:
+            raise ValueError("give steps or tokens, not both")
         return self
 
 

@@ -52,6 +52,14 @@ class Mixture:
         """The steps after which every source has reached its target."""
         return sum(1 for _ in self._batches(repeat=False))
 
+    def steps_of(self, tokens: int) -> int:
+        """The steps after which `tokens` tokens are read; sources are read again if they have fewer."""
+        for step, batch in enumerate(self._batches(repeat=True), start=1):  # noqa: B007
+            tokens -= sum(len(document) for _, document in batch)
+            if tokens <= 0:
+                break
+        return step
+
     def first_batches(self, steps: int) -> Iterator[list[Draw]]:
         """The documents of each of `steps` steps; sources are read again if these are more than the default."""
         return islice(self._batches(repeat=steps > self.steps), steps)

@@ -39,6 +39,13 @@ class SupervisedPolicy(Policy):
         (loss,) = self.process_group.all_reduce_sum([sum(losses)])
         return SftStats(loss, float(self._engine.get_global_grad_norm() or 0.0))
 
+    def loss_on(self, rows: Sequence[Sequence[Document]]) -> float:
+        """The mean of -log p over the trained tokens of `rows`, which all ranks get."""
+        trained = sum(document.num_trained for row in rows for document in row)
+        sums = [self._row_logprobs(row).sum().item() * (row is not _DUMMY) for row in self._shard_of(rows)]
+        (total,) = self.process_group.all_reduce_sum([sum(sums)])
+        return -total / trained
+
     def separates(self, documents: Sequence[Document]) -> bool:
         """Whether documents in one row have the log-probabilities that they have alone.
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from agnostics.callbacks.callback import CallbackList, Isolated, RunCallback, RunInfo, RunStatus
+from agnostics.models.flop import training_flop
 from agnostics.plugins.manager import PluginManager
 from agnostics.plugins.run_hooks import PluginHooks
 from agnostics.store import default_url
@@ -30,12 +31,16 @@ from agnostics.util.signals import InterruptHandler
 
 @dataclass(frozen=True, slots=True)
 class SftSummary:
-    """The results of a run; `loss` is that of the last step of its last session, `seconds` the time of all sessions."""
+    """The results of a run; `seconds` is the time of all sessions.
+
+    `loss` is that of the last step of its last session, and `validation_loss` the last one that was measured in it.
+    """
 
     run: str
     status: RunStatus
     steps: int
     loss: float | None
+    validation_loss: float | None
     checkpoint: Path | None
     store: str
     seconds: float
@@ -46,6 +51,7 @@ class SftSummary:
             "run": self.run,
             "steps": self.steps,
             "loss": self.loss,
+            "validation_loss": self.validation_loss,
             "checkpoint": self.checkpoint and str(self.checkpoint),
             "store": self.store,
             "seconds": round(self.seconds, 1),
@@ -85,7 +91,14 @@ def _train(trainer: SupervisedTrainer, info: RunInfo, group: ProcessGroup, store
         trainer.advance()
         state = trainer.state
         summary = SftSummary(
-            info.id, status, state.step, trainer.last_loss, trainer.checkpoints.last, store, state.seconds
+            run=info.id,
+            status=status,
+            steps=state.step,
+            loss=trainer.last_loss,
+            validation_loss=trainer.validation_loss,
+            checkpoint=trainer.checkpoints.last,
+            store=store,
+            seconds=state.seconds,
         )
         finish(status, summary.as_dict())
     return summary
@@ -125,6 +138,8 @@ def _open_trainer(
         policy=policy,
         checkpoints=resources.enter_context(writer),
         mixture=inputs.mixture,
+        validation=inputs.validation,
+        cost=training_flop(inputs.folder),
         steps=inputs.steps,
         callbacks=CallbackList(),
         interrupts=interrupts,

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from agnostics.callbacks.callback import RunCallback
+from agnostics.models.flop import TrainingFlop
 from agnostics.train import checkpoint
 from agnostics.train.checkpoint_writer import CheckpointWriter
 from agnostics.train.lr_schedule import learning_rate_at
 from agnostics.train.sft.config import SftConfig
 from agnostics.train.sft.documents import Document
-from agnostics.train.sft.metrics import sft_metrics
+from agnostics.train.sft.metrics import VALIDATION_LOSS, sft_metrics
 from agnostics.train.sft.mixture import Draw, Mixture
 from agnostics.train.sft.packing import pack
 from agnostics.train.sft.policy import SupervisedPolicy
@@ -32,6 +33,8 @@ class SupervisedTrainer:
     policy: SupervisedPolicy
     checkpoints: CheckpointWriter
     mixture: Mixture
+    validation: Sequence[Document]
+    cost: TrainingFlop
     steps: int
     callbacks: RunCallback
     interrupts: InterruptHandler
@@ -39,6 +42,8 @@ class SupervisedTrainer:
     packing: bool = True
     last_loss: float | None = None
     """The loss of the last step of this session."""
+    validation_loss: float | None = None
+    """The last validation loss of this session."""
     _clock_s: float = field(default_factory=time.monotonic)
 
     def train(self) -> None:
@@ -77,12 +82,27 @@ class SupervisedTrainer:
         warmup = settings.warmup_ratio * self.steps
         learning_rate = learning_rate_at(step, steps=self.steps, warmup=warmup, peak=settings.learning_rate)
         stats = self.policy.update_on(rows, learning_rate)
-        metrics = sft_metrics(stats, draws, rows, self.mixture.sources)
+        metrics = sft_metrics(stats, draws, rows, self.mixture.sources, self.cost)
         seconds = time.monotonic() - started_s
         times = {"tokens_per_s": metrics["tokens"] / seconds, "step_s": seconds}
         self.callbacks.step_finished(step, {**metrics, "learning_rate": learning_rate, **times}, ())
         self.last_loss = stats.loss
+        if self._is_validated_after(step):
+            self._validate(step)
         self.advance(step=step)
+
+    def _is_validated_after(self, step: int) -> bool:
+        settings = self.config.validation
+        if settings is None:
+            return False
+        return step == self.steps or (settings.eval_interval is not None and step % settings.eval_interval == 0)
+
+    def _validate(self, step: int) -> None:
+        """Measure the loss on the validation examples; a checkpoint of this step includes it."""
+        loss = self.policy.loss_on(self._rows([(0, document) for document in self.validation]))
+        self.callbacks.evaluation_finished(step, "eval_during", {VALIDATION_LOSS: loss}, None)
+        self.validation_loss = loss
+        self.advance(evaluated_step=step)
 
     def _rows(self, draws: Sequence[Draw]) -> list[list[Document]]:
         return pack(draws, self.config.train.micro_batch_tokens if self.packing else 1)
