@@ -23,21 +23,21 @@ from agnostics.types.errors import AgnosticsError
 from agnostics.types.verification import Verdict
 
 # The palette of Okabe and Ito, which is safe for colour-blind readers.
-_BLUE, _VERMILION, _GREEN, _PURPLE, _ORANGE = "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00"
-_SKY, _YELLOW, _GREY, _BLACK = "#56b4e9", "#f0e442", "#b0b0b0", "#333333"
-_COLOURS = (_BLUE, _VERMILION, _GREEN, _PURPLE, _ORANGE, _SKY, _BLACK)
+BLUE, VERMILION, _GREEN, _PURPLE, _ORANGE = "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00"
+_SKY, _YELLOW, GREY, _BLACK = "#56b4e9", "#f0e442", "#b0b0b0", "#333333"
+_COLOURS = (BLUE, VERMILION, _GREEN, _PURPLE, _ORANGE, _SKY, _BLACK)
 _VERDICT_COLOURS = {
     Verdict.ACCEPTED: _GREEN,
     Verdict.WRONG_ANSWER: _ORANGE,
     Verdict.RUNTIME_ERROR: _PURPLE,
     Verdict.TIME_LIMIT: _SKY,
     Verdict.OUTPUT_LIMIT: _YELLOW,
-    Verdict.MEMORY_LIMIT: _BLUE,
-    Verdict.COMPILE_ERROR: _VERMILION,
-    Verdict.NO_PROGRAM: _GREY,
+    Verdict.MEMORY_LIMIT: BLUE,
+    Verdict.COMPILE_ERROR: VERMILION,
+    Verdict.NO_PROGRAM: GREY,
     Verdict.SANDBOX_ERROR: _BLACK,
 }
-_STYLE: dict[Any, Any] = {
+STYLE: dict[Any, Any] = {
     "axes.axisbelow": True,
     "axes.grid": True,
     "axes.spines.right": False,
@@ -51,6 +51,7 @@ _STYLE: dict[Any, Any] = {
     "svg.hashsalt": "agnostics",  # the same plot is the same file
     "text.parse_math": False,  # a dollar in a name is a dollar
 }
+"""Settings of matplotlib for every figure."""
 _MAX_NAME_CHARS = 40
 _LINES = "pale: each step; strong: moving average"
 
@@ -66,8 +67,8 @@ def plot_runs(runs: Sequence[RunCurves], folder: Path, formats: Iterable[str]) -
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with rc_context(_STYLE):
-            return [path for name, figure in _figures(runs) for path in _save(figure, folder, name, formats)]
+        with rc_context(STYLE):
+            return [path for name, figure in _figures(runs) for path in save_figure(figure, folder, name, formats)]
     except OSError as error:
         reason = f"{error.filename or folder}: {error.strerror}"
         raise AgnosticsError(f"{reason}; name another folder with --out") from error
@@ -90,8 +91,8 @@ def plot_bars(title: str, subtitle: str, groups: Sequence[tuple[str, Rates]], pa
 
     Raises OSError if it cannot be written.
     """
-    with rc_context(_STYLE):
-        list(_save(_rate_bars(title, subtitle, groups), path.parent, path.stem, [path.suffix[1:]]))
+    with rc_context(STYLE):
+        list(save_figure(_rate_bars(title, subtitle, groups), path.parent, path.stem, [path.suffix[1:]]))
 
 
 def _rate_bars(title: str, subtitle: str, groups: Sequence[tuple[str, Rates]]) -> Figure:
@@ -141,8 +142,8 @@ def _held_out(runs: Sequence[RunCurves]) -> Figure:
 def _training_and_held_out(run: RunCurves) -> Figure:
     """pass@1 of one run in training and on held-out tasks: figures 10 to 14 of the paper."""
     figure, axes = _empty_axes("pass@1 in training and on held-out tasks", "pass@1", _label(run.run))
-    _plot_steps(axes, run.pass_rate, _BLUE, f"batch pass@1 in training ({_LINES})")
-    _plot_estimates(axes, run.held_out, _VERMILION, "held-out pass@1, with 95 % intervals")
+    _plot_steps(axes, run.pass_rate, BLUE, f"batch pass@1 in training ({_LINES})")
+    _plot_estimates(axes, run.held_out, VERMILION, "held-out pass@1, with 95 % intervals")
     return _finished(figure, axes)
 
 
@@ -174,8 +175,8 @@ def plot_themes(profiles: Sequence[ThemeProfile], folder: Path, formats: Iterabl
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with rc_context(_STYLE):
-            return list(_save(_radar(profiles), folder, "themes", formats))
+        with rc_context(STYLE):
+            return list(save_figure(_radar(profiles), folder, "themes", formats))
     except OSError as error:
         reason = f"{error.filename or folder}: {error.strerror}"
         raise AgnosticsError(f"{reason}; name another folder with --out") from error
@@ -249,7 +250,8 @@ def _finished(figure: Figure, axes: Axes) -> Figure:
     return figure
 
 
-def _save(figure: Figure, folder: Path, name: str, formats: Iterable[str]) -> Iterator[Path]:
+def save_figure(figure: Figure, folder: Path, name: str, formats: Iterable[str]) -> Iterator[Path]:
+    """Write the figure in each of the `formats`; yields the paths."""
     for ending in formats:
         path = folder / f"{name}.{ending}"
         with warnings.catch_warnings():

@@ -25,6 +25,7 @@ COMMANDS = {
     "plugins": "List and check plugins.",
     "results": "Query the results database.",
     "run": "Train a model on the verdicts of its programs.",
+    "scaling": "Design scaling experiments, and fit scaling laws to their runs.",
     "session": "Let agents solve problems in a language that they hardly know.",
     "sft": "Fine-tune a model on examples: prompts and completions, conversations, texts.",
     "traces": "Trace programs step by step, and show their traces.",

@@ -1,0 +1,1 @@
+"""Scaling laws: how the best batch size and learning rate, and the loss, follow the compute of training."""
