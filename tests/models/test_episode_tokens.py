@@ -8,21 +8,31 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from agnostics.environments.environment import Environment, Episode, EpisodeLimits, Transition
 from agnostics.inference.engine import SamplingParams, seed_for
 from agnostics.models.loading import load_tokenizer, stop_ids
+from agnostics.plugins.manager import load_plugins
 from agnostics.rollout.conversation import ConversationRenderer
 from agnostics.rollout.episode_loop import EpisodeLoop
 from agnostics.rollout.prompts import ChatSettings, RenderedPrompt, render_conversation, render_prompt
 from agnostics.rollout.rollout_verifier import RolloutVerifier
 from agnostics.rollout.sources import ActionRequest, SampleRequest
 from agnostics.rollout.transcript import Transcript
+from agnostics.store import Store
+from agnostics.store.database import reading
+from agnostics.store.export import write_jsonl
+from agnostics.store.filters import VerificationFilter
+from agnostics.store.run_recorder import record_of
+from agnostics.train.sft.documents import DocumentEncoder, end_of_message
+from agnostics.train.sft.examples import SftExample, accepted_examples
+from agnostics.train.sft.records import read_records
 from agnostics.types.language import Language
-from agnostics.types.rollout import Action, Rollout, Segment
+from agnostics.types.rollout import Action, Rollout, Segment, ToolCallRecord
 from agnostics.types.task import Task, Test
-from agnostics.types.verification import Verdict, Verification
+from agnostics.types.verification import TestResult, Verdict, Verification
 from agnostics.verify import Verifier
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -185,6 +195,78 @@ def test_an_episode_is_the_conversation_that_the_template_makes_of_it(
     # Qwen 3's template takes the empty thoughts of earlier answers away; an episode keeps what the policy saw.
     kept = appended.replace("<think>\n\n</think>\n\n", "", 1)
     assert kept == tokenizer.decode(render_conversation(tokenizer, messages, ChatSettings()))
+
+
+ANSWERS = ("print(2)", 'é "a"\n<b>', "", "```lua\nprint(1)\n```")
+
+
+@dataclass
+class Speaker:
+    """Says the texts above one after the other, in the tokens that the tokenizer has for them."""
+
+    tokenizer: Any
+    end: int
+    max_in_flight: int = 64
+    progress: int = 0
+
+    def submit(self, requests: Sequence[ActionRequest], params: SamplingParams) -> list[Future[Action | None]]:  # noqa: ARG002
+        actions = [Future[Action | None]() for _ in requests]
+        for action in actions:
+            text = ANSWERS[self.progress % len(ANSWERS)]
+            ids = [*self.tokenizer(text, add_special_tokens=False).input_ids, self.end]
+            zeros = [0] * len(ids)
+            action.set_result(Action(text, "stop", len(ids), Segment.sampled(ids, zeros, zeros)))
+            self.progress += 1
+        return actions
+
+
+class Accepting(Chatter):
+    """Accepts an episode after its fourth turn; of the others the second and the third use a tool."""
+
+    async def start(self, episode: Episode) -> Episode:
+        self.told = iter(((episode.user, TOLD[2]), (episode.tool, TOLD[0]), (episode.tool, TOLD[5])))
+        return episode
+
+    async def step(self, state: Episode, action: Action) -> Transition:  # noqa: ARG002
+        said, text = next(self.told, (state.user, None))
+        if text is None:
+            return Transition()
+        call = ToolCallRecord(tool="shell", arguments={}, output=text, ok=True)
+        return Transition(observation=said(text), tool_calls=(call,) if said == state.tool else ())
+
+    async def verdict(self, state: Episode) -> Verification:
+        passed = (TestResult(Verdict.ACCEPTED, 1.0, 1.0, 1.0, 0, None, "1", "", False, None),)
+        return Verification(state.task.id, "lua", "print(1)", Verdict.ACCEPTED, passed, None, "none", 1, 0.0)
+
+
+def test_an_accepted_episode_is_exported_and_trained_on_in_exactly_the_tokens_that_the_policy_saw(
+    folder: Path, verifier: RolloutVerifier, tmp_path: Path
+) -> None:
+    tokenizer = load_tokenizer(folder)
+    ends, chat = stop_ids(folder, tokenizer), ChatSettings(system="Be short.")
+    renderer, end = ConversationRenderer(tokenizer, chat, ends), end_of_message(tokenizer, ends, chat)
+    request = SampleRequest(render_prompt(tokenizer, verifier.language, TASK, chat), 0, seed=0)
+    limits = LIMITS.model_copy(
+        update={"max_observation_tokens": 200}
+    )  # a cut text may have other tokens than its pieces
+    with EpisodeLoop(Speaker(tokenizer, end), Accepting(Random(0)), verifier, limits, renderer) as episodes:
+        (future,) = episodes.submit([request], SamplingParams(1.0, 30))
+        rollout = future.result(timeout=60)
+    assert [turn.observation for turn in rollout.turns] == [TOLD[2], TOLD[0], TOLD[5], None]
+    with Store.open(str(tmp_path / "results.db")) as store:
+        config = {"chat": chat.model_dump()}
+        run = store.start_run(kind="train", config=config, language=verifier.language, model="m", dataset="d", seed=0)
+        with store.recorder(run) as recorder:
+            recorder.completion(record_of(1, "train", rollout))
+        with reading(store.engine) as connection, (tmp_path / "accepted.jsonl").open("wb") as file:
+            examples = accepted_examples(connection, VerificationFilter(phase="train"), load_plugins())
+            write_jsonl(SftExample, examples, file)
+    ((place, record),) = read_records(tmp_path / "accepted.jsonl")
+    (document,) = DocumentEncoder(renderer, end, 1000).encode(record, place)
+    mask = [bit for segment in rollout.segments for bit in segment.mask]
+    assert tuple(document.token_ids) == (*rollout.prompt_ids, *rollout.token_ids)
+    assert list(document.mask) == [0] * len(rollout.prompt_ids) + mask
+    assert sum(mask) == sum(turn.num_tokens for turn in rollout.turns)
 
 
 @pytest.mark.parametrize("role", ["user", "tool"])

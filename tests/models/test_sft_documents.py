@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from agnostics.models.loading import load_tokenizer, stop_ids
+from agnostics.rollout.conversation import ConversationRenderer
 from agnostics.rollout.prompts import ChatSettings, ConversationSettings, render_prompt
 from agnostics.train.sft.documents import Document, DocumentEncoder, end_of_message
 from agnostics.train.sft.records import Conversation, PlainText, PromptCompletion
@@ -45,7 +46,7 @@ def encoder(folder: Path) -> Callable[..., DocumentEncoder]:
         if template:
             stops.add(tokenizer.convert_tokens_to_ids("<|im_end|>"))
         end_id = tokenizer.eos_token_id if template == REFUSING else end_of_message(tokenizer, stops, chat)
-        return DocumentEncoder(tokenizer, chat, end_id, max_tokens)
+        return DocumentEncoder(ConversationRenderer(tokenizer, chat, sorted(stops)), end_id, max_tokens)
 
     return make
 

@@ -15,12 +15,14 @@ ROWS: list[dict[str, Any]] = [
     {"prompt": "Add.", "completion": "print(1)", "task": "t/1"},
     {"prompt": "Add.", "completion": "print(1)", "system": "Be short."},
     {"messages": MESSAGES},
+    {"messages": [*MESSAGES, {"role": "tool", "content": ""}, MESSAGES[1]], "append_only": True},
     {"text": "A text."},
 ]
 RECORDS = [
     PromptCompletion("Add.", "print(1)"),
     PromptCompletion("Add.", "print(1)", "Be short."),
     Conversation(tuple(MESSAGES)),
+    Conversation((*MESSAGES, {"role": "tool", "content": ""}, MESSAGES[1]), append_only=True),
     PlainText("A text."),
 ]
 
@@ -35,7 +37,7 @@ def test_each_form_is_read_with_its_place_and_blank_lines_are_skipped(tmp_path: 
     path = written(tmp_path / "data.jsonl", first, "", *others)
     places, records = zip(*read_records(path), strict=True)
     assert list(records) == RECORDS
-    assert places == tuple(f"{path}:{line}" for line in (1, 3, 4, 5))
+    assert places == tuple(f"{path}:{line}" for line in (1, 3, 4, 5, 6))
 
 
 def test_parquet_holds_the_same_records_as_json_lines(tmp_path: Path) -> None:
@@ -68,6 +70,12 @@ def test_parquet_holds_the_same_records_as_json_lines(tmp_path: Path) -> None:
         (
             '{"messages": [{"role": "user", "content": "x"}, {"role": "assistant"}]}',
             'message 2: "content" is not a text',
+        ),
+        (
+            '{"append_only": true, "messages": [{"role": "user", "content": "x"},'
+            ' {"role": "assistant", "content": "x"},'
+            ' {"role": "tool", "content": "x"}, {"role": "tool", "content": "x"}]}',
+            "message 4: an append-only conversation has one message",
         ),
         ('{"messages": [{"content": "x"}]}', 'message 1: "role" is not a text but missing'),
     ],

@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from agnostics.environments.math import MathWithPython
+from agnostics.environments.tools.form import CallForm
 from agnostics.store import CompletionRecord, Store
 from agnostics.store.database import reading
 from agnostics.store.queries.runs import find_run
 from agnostics.store.read_only import ReadOnlyStore
 from agnostics.store.records import TurnRecord
-from agnostics.train.sft.records import PromptCompletion, read_records
+from agnostics.train.sft.records import Conversation, PromptCompletion, read_records
 from agnostics.types.language import Language
+from agnostics.types.rollout import ToolCallRecord
 from agnostics.types.verification import Verdict
 from agnostics.web.app import application
 from command_line import Agn
@@ -40,7 +44,10 @@ def trained(database: str, lua: Language, record: Record) -> str:
     return database
 
 
-def exported(agn: Agn, database: str, *words: str) -> list[dict[str, str]]:
+NONE = {"messages": None, "append_only": None}
+
+
+def exported(agn: Agn, database: str, *words: str) -> list[dict[str, Any]]:
     answer = agn("results", "export", *words, "--format", "sft", "--store", database)
     assert (answer.returncode, answer.stderr) == (0, "")
     return [json.loads(line) for line in answer.stdout.splitlines()]
@@ -48,25 +55,83 @@ def exported(agn: Agn, database: str, *words: str) -> list[dict[str, str]]:
 
 def test_accepted_completions_of_training_are_exported_once_with_the_prompt_of_the_run(agn: Agn, trained: str) -> None:
     assert exported(agn, trained, "last") == [
-        {"prompt": PROMPT, "completion": f"```lua\n{program}\n```", "system": None, "task": "starter/1"}
+        {"prompt": PROMPT, "completion": f"```lua\n{program}\n```", "system": None, **NONE, "task": "starter/1"}
         for program in ("print(2)", "print(1 + 1)")
     ]
 
 
-def test_an_answer_to_an_observation_is_not_exported_as_one_to_the_prompt(
-    agn: Agn, trained: str, record: Record
-) -> None:
-    turn = TurnRecord("print(3)", 1, "stop", "Wrong.", 1, "wrong_answer", None, (), 1.0, 1.0)
-    last = replace(turn, text="print(2 + 0)", observation=None, verdict=None)
+TURN = TurnRecord("print(3)", 1, "stop", "Wrong.", 1, "wrong_answer", None, (), 1.0, 1.0)
+LAST = replace(TURN, text="print(2 + 0)", observation=None, verdict=None)
+CALL = ToolCallRecord(tool="python", arguments={"code": "1"}, output="1", ok=True)
+
+
+def recorded(database: str, run: str, *records: CompletionRecord) -> None:
+    with Store.open(database) as store, store.recorder(run) as recorder:
+        for one in records:
+            recorder.completion(one)
+
+
+def test_an_accepted_episode_is_exported_once_as_a_conversation(agn: Agn, trained: str, record: Record) -> None:
     before = exported(agn, trained)
     with Store.open(trained) as store, reading(store.engine) as connection:
         run = find_run(connection, "last")
-    with Store.open(trained) as store, store.recorder(run) as recorder:
-        recorder.completion(replace(record(program="print(2 + 0)", sample=9), turns=(turn, last)))
-    assert exported(agn, trained) == before
-    with Store.open(trained) as store, store.recorder(run) as recorder:
-        recorder.completion(replace(record(program="print(2 + 0)", sample=10), turns=(last,)))
-    assert len(exported(agn, trained)) == len(before) + 1
+    tool = replace(TURN, text="call", observation="1", tool_calls=(CALL,))
+    episode = replace(record(program="print(2 + 0)", sample=9), turns=(TURN, tool, LAST))
+    truncated = replace(episode, turns=(replace(TURN, finish_reason="length"), LAST), sample=10)
+    wrong = replace(record(Verdict.WRONG_ANSWER, program="print(2 + 0)", sample=11), turns=(TURN, LAST))
+    held_out = replace(record(program="print(2 + 0)", phase="eval_after"), turns=(TURN, LAST))
+    alone = replace(record(program="print(2 + 0)", sample=12), turns=(LAST,))
+    recorded(trained, run, episode, replace(episode, step=2), truncated, wrong, held_out, alone)
+    *others, conversation, answer = exported(agn, trained)
+    assert others == before
+    assert answer["completion"] == "```lua\nprint(2 + 0)\n```"
+    assert conversation == {
+        **{"prompt": None, "completion": None, "system": None},
+        "messages": [
+            {"role": "user", "content": PROMPT},
+            {"role": "assistant", "content": "print(3)"},
+            {"role": "user", "content": "Wrong."},
+            {"role": "assistant", "content": "call"},
+            {"role": "tool", "content": "1"},
+            {"role": "assistant", "content": episode.text},
+        ],
+        "append_only": True,
+        "task": "starter/1",
+    }
+
+
+@pytest.fixture
+def with_tools(database: str, lua: Language, record: Record) -> Callable[[dict[str, str]], str]:
+    """Stores a run in the environment `math-python`, with an episode whose answer is no program."""
+
+    def make(told: dict[str, str]) -> str:
+        config = {"environment": "math-python", "environment_options": {"command_s": 5.0}, **told}
+        last = replace(LAST, text="\\boxed{2}")
+        answered = replace(record(program=None), turns=(replace(TURN, text="call", tool_calls=(CALL,)), last))
+        direct = replace(record(program=None, sample=1), text="\\boxed{2}")
+        with Store.open(database) as store:
+            run = store.start_run(kind="train", config=config, language=lua, model="m", dataset="d", seed=0)
+        recorded(database, run, answered, direct, replace(direct, sample=2))
+        return database
+
+    return make
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_a_prompt_announces_tools_in_the_form_that_the_run_s_model_knew(
+    form: CallForm, agn: Agn, with_tools: Callable[[dict[str, str]], str], lua: Language
+) -> None:
+    conversation, answer = exported(agn, with_tools({"call_form": form}))
+    system = MathWithPython().system_prompt(lua, form)
+    assert conversation["messages"][0] == {"role": "system", "content": system}
+    assert conversation["messages"][3]["role"] == "tool"
+    assert (answer["completion"], answer["system"]) == ("\\boxed{2}", system)
+
+
+def test_a_run_whose_prompts_are_unknown_is_named(agn: Agn, with_tools: Callable[[dict[str, str]], str]) -> None:
+    answer = agn("results", "export", "--format", "sft", "--store", with_tools({}))
+    assert answer.returncode == 2
+    assert "did not store the form of tool calls" in answer.complaint
 
 
 def test_filters_and_a_named_phase_select_what_is_exported(agn: Agn, trained: str) -> None:
@@ -92,14 +157,22 @@ def test_the_same_program_of_two_runs_is_exported_once_unless_their_prompts_diff
 
 
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
-def test_an_export_is_read_as_training_data(suffix: str, agn: Agn, trained: str, tmp_path: Path) -> None:
+def test_an_export_is_read_as_training_data(
+    suffix: str, agn: Agn, trained: str, record: Record, tmp_path: Path
+) -> None:
     if suffix == "parquet":
         pytest.importorskip("pyarrow")
     file = tmp_path / f"accepted.{suffix}"
+    with Store.open(trained) as store, reading(store.engine) as connection:
+        run = find_run(connection, "last")
+    recorded(trained, run, replace(record(program="print(2 + 0)"), turns=(TURN, LAST)))
     answer = agn("results", "export", "last", "--format", "sft", "-o", str(file), "--store", trained)
     assert (answer.returncode, answer.stdout) == (0, "")
-    assert answer.stderr == f"{file}: 2 examples\n"
-    records = [record for _, record in read_records(file)]
+    assert answer.stderr == f"{file}: 3 examples\n"
+    *records, conversation = [record for _, record in read_records(file)]
+    assert isinstance(conversation, Conversation)
+    assert conversation.append_only
+    assert [message["role"] for message in conversation.messages] == ["user", "assistant"] * 2
     assert records == [PromptCompletion(PROMPT, f"```lua\n{program}\n```") for program in ("print(2)", "print(1 + 1)")]
 
 

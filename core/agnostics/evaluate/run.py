@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
 from agnostics.callbacks.callback import CallbackList, RunCallback, RunInfo, RunStatus
+from agnostics.environments.tools.form import CallForm
 from agnostics.evaluate.generated_tests import TestGeneration
 from agnostics.evaluate.settings import EvaluationSettings
 from agnostics.evaluate.sources import SampledRollouts, Wanted, open_source
@@ -16,6 +17,7 @@ from agnostics.rollout.schedule import round_robin_order
 from agnostics.store import Store
 from agnostics.store.database import reading, store_argument
 from agnostics.store.queries.evaluations import stored_samples
+from agnostics.store.queries.runs import CALL_FORM
 from agnostics.store.run_recorder import RunRecorder
 from agnostics.types.errors import UsageError, unknown_name_error
 from agnostics.types.language import Language
@@ -48,7 +50,7 @@ def evaluate(
         open_source(settings, plugins, language, verifier, key, done, progress.message) as source,
     ):
         info = RunInfo(
-            _start(store, settings, language, run),
+            _start(store, settings, language, run, source.call_form),
             "eval",
             config=settings.model_dump(),
             expected_rollouts=None if expected is None else expected - stored,
@@ -105,13 +107,13 @@ def _stored(store: Store, run: str | None) -> Mapping[str, frozenset[int]]:
         return stored_samples(connection, run)
 
 
-def _start(store: Store, settings: EvaluationSettings, language: Language, run: str | None) -> str:
+def _start(store: Store, settings: EvaluationSettings, language: Language, run: str | None, call_form: CallForm) -> str:
     if run:
         store.resume_run(run, 0)
         return run
     return store.start_run(
         kind="eval",
-        config={**settings.model_dump(), "store": str(store.engine.url)},
+        config={**settings.model_dump(), "store": str(store.engine.url), CALL_FORM: call_form},
         language=language,
         model=settings.model,
         dataset=settings.dataset,

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from agnostics.environments.environment import Environment, EpisodeLimits
 from agnostics.environments.settings import configured_environment, max_length
+from agnostics.environments.tools.form import CallForm
 from agnostics.evaluate.recorded_source import recorded_rollouts
 from agnostics.evaluate.settings import EvaluationSettings
 from agnostics.inference.engine import EngineSettings, SamplingParams, seed_for
@@ -26,7 +27,7 @@ from agnostics.rollout.detokenizer import Detokenizer
 from agnostics.rollout.engine_loop import EngineLoop, EngineSource
 from agnostics.rollout.episode_loop import EpisodeLoop
 from agnostics.rollout.episode_sandboxes import EpisodeSandboxes
-from agnostics.rollout.prompts import RenderedPrompt, prompt_of, render_prompt
+from agnostics.rollout.prompts import RenderedPrompt, call_form_of, prompt_of, render_prompt
 from agnostics.rollout.rollout_verifier import RolloutVerifier
 from agnostics.rollout.sources import CompletionSource, EndpointSource, SampleRequest
 from agnostics.types.errors import UsageError
@@ -48,6 +49,8 @@ class SampledRollouts:
     collector: RolloutCollector
     render: Callable[[Language, Task], RenderedPrompt | None]
     """The prompt of a task; None if it is too long."""
+    call_form: CallForm
+    """The form in which the model calls tools."""
 
     def verified(self, wanted: Iterable[Wanted], language: Language) -> Iterator[Rollout]:
         """The verified rollouts, in any order."""
@@ -78,6 +81,7 @@ class RecordedRollouts:
     settings: EvaluationSettings
     verifier: RolloutVerifier
     done: Mapping[str, frozenset[int]]
+    call_form: CallForm = "text"
 
     def verified(self, wanted: Iterable[Wanted], language: Language) -> Iterator[Rollout]:
         """The verified rollouts, in any order."""
@@ -112,15 +116,17 @@ def open_source(
             EndpointSource(endpoint, settings.max_concurrency) as remote,
             EpisodeLoop(remote, environment, rollout_verifier, limits, sandboxes=sandboxes) as episodes,
         ):
-            render = partial(prompt_of, chat=settings.chat, environment=environment, call_form="text")
-            yield SampledRollouts(settings, RolloutCollector(episodes), render)
+            form: CallForm = "text"
+            render = partial(prompt_of, chat=settings.chat, environment=environment, call_form=form)
+            yield SampledRollouts(settings, RolloutCollector(episodes), render, form)
     else:
         model = _Model.find(settings, plugins, environment, say)
         with (
             model.open_engine(plugins, say) as source,
             EpisodeLoop(source, environment, rollout_verifier, model.limits, model.renderer, sandboxes) as episodes,
         ):
-            yield SampledRollouts(settings, RolloutCollector(episodes), partial(model.render, say=say))
+            render_known = partial(model.render, say=say)
+            yield SampledRollouts(settings, RolloutCollector(episodes), render_known, call_form_of(model.tokenizer))
 
 
 @dataclass(frozen=True, slots=True)

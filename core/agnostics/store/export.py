@@ -43,7 +43,14 @@ def write_parquet(row_type: type[Any], rows: Iterable[Any], file: BinaryIO) -> N
         from pyarrow import parquet
     except ModuleNotFoundError as error:
         raise MissingRequirement(f"{error.name} is not installed; run: pip install 'agnostics[frames]'") from error
-    types = {"str": pa.string(), "int": pa.int64(), "float": pa.float64()}
+    messages = pa.list_(pa.struct([("role", pa.string()), ("content", pa.string())]))
+    types = {
+        "bool": pa.bool_(),
+        "float": pa.float64(),
+        "int": pa.int64(),
+        "str": pa.string(),
+        "tuple[Message, ...]": messages,
+    }
     schema = pa.schema([(field.name, types[str(field.type).removesuffix(" | None")]) for field in fields(row_type)])
     with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
         for portion in _portions(rows):

@@ -24,6 +24,7 @@ from agnostics.rollout.engine_loop import EngineLoop, EngineSource
 from agnostics.rollout.episode_journal import EpisodeJournal
 from agnostics.rollout.episode_loop import EpisodeLoop
 from agnostics.rollout.episode_sandboxes import EpisodeSandboxes
+from agnostics.rollout.prompts import call_form_of
 from agnostics.rollout.rollout_verifier import RolloutVerifier
 from agnostics.rollout.schedule import RolloutSchedule, StepsAhead
 from agnostics.store import default_url
@@ -65,7 +66,8 @@ def run(
             trainer.state = _restore(start, trainer)
         if start or config.rollout.serve_adapter:
             trainer.load_policy()
-        info = group.run_on_main(lambda: store.start(config, inputs.language, resume, trainer.state))
+        form = call_form_of(inputs.tokenizer)
+        info = group.run_on_main(lambda: store.start(config, inputs.language, resume, trainer.state, call_form=form))
         trainer.folder = Path(str(config.output)) / info.id
         episodes = trainer.rollouts.collector.episodes
         folder, version = trainer.folder / "episodes", trainer.learner.policy.version

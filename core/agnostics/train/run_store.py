@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Literal
 
 from agnostics.callbacks.callback import RunInfo, metric_group
+from agnostics.environments.tools.form import CallForm
 from agnostics.store import Store
 from agnostics.store.database import reading, without_password
+from agnostics.store.queries.runs import CALL_FORM
 from agnostics.store.queries.steps import metrics_by_step
 from agnostics.train.config import RunConfig
 from agnostics.train.metrics import describe_metric
@@ -54,10 +56,14 @@ class RunStore:
         resume: Path | None,
         state: TrainerState,
         kind: Literal["train", "sft"] = "train",
+        call_form: CallForm | None = None,
     ) -> RunInfo:
-        """Store a new run, or take the run in the folder `resume` back to `state`; what callbacks are told of it."""
+        """Store a new run, or take the run in the folder `resume` back to `state`; what callbacks are told of it.
+
+        `call_form` is that of the model's calls of tools, which its prompts depend on.
+        """
         assert self.store
-        settings = {**config.model_dump(), "store": self.url}
+        settings = {**config.model_dump(), "store": self.url, **({CALL_FORM: call_form} if call_form else {})}
         if resume:
             evaluated = state.evaluated_step == state.step
             self.store.resume_run(resume.name, state.step or BEFORE_FIRST_STEP, measured=evaluated)

@@ -43,8 +43,8 @@ def export(
     The columns are those of the view `verifications`: of an episode, the last action alone. RUN may name one phase of a
     run, as in last:eval_after.
 
-    --format sft exports prompts and completions for `agn sft`: accepted ones, each program once, of training unless a
-    phase is named. They are JSON Lines, or Parquet with --output.
+    --format sft exports examples for `agn sft`: accepted programs with their prompts, each once, and accepted episodes
+    as conversations, of training unless a phase is named. They are JSON Lines, or Parquet with --output.
     """
     from agnostics.store.export import FORMATS
 
@@ -89,6 +89,7 @@ def _verifications(connection: Connection, where: VerificationFilter) -> tuple[t
 
 def _examples(connection: Connection, where: VerificationFilter) -> tuple[type[Any], Iterable[Any]]:
     """Examples of training tasks unless `where` says otherwise: held-out tasks must not be trained on by accident."""
+    from agnostics.plugins.manager import load_plugins
     from agnostics.train.sft.examples import SftExample, accepted_examples
 
-    return SftExample, accepted_examples(connection, replace(where, phase=where.phase or "train"))
+    return SftExample, accepted_examples(connection, replace(where, phase=where.phase or "train"), load_plugins())

@@ -22,8 +22,10 @@ _PORTION = 200
 
 @dataclass(frozen=True, slots=True)
 class AcceptedCompletion:
-    """The first completion of a run with this program for this task; `config` holds the run's settings."""
+    """The first completion of `run` with this program for this task; `config` holds the run's settings."""
 
+    completion_id: int
+    run: str
     task: Task
     language: Language
     config: Mapping[str, Any]
@@ -34,7 +36,7 @@ class AcceptedCompletion:
 def accepted_completions(connection: Connection, where: VerificationFilter) -> Iterator[AcceptedCompletion]:
     """The completions that match `where` and ended by themselves, in order: in each run each task's programs once.
 
-    Of episodes, those of one turn: a later one answers the environment, not the prompt.
+    Of episodes, those of one turn: a later one answers the environment, not the prompt (`accepted_episodes`).
     """
     first = func.min(_verification.completion_id).label("first")
     query = (
@@ -50,11 +52,12 @@ def accepted_completions(connection: Connection, where: VerificationFilter) -> I
         .order_by(first)
         .execution_options(yield_per=_PORTION)
     )
-    run_of, task = cache(lambda run: _language_and_config(connection, run)), cache(lambda id_: task_of(connection, id_))
+    run_of, task = cache(lambda run: language_and_config(connection, run)), cache(lambda id_: task_of(connection, id_))
     for portion in connection.execute(query).partitions():
         texts = _texts(connection, [row.first for row in portion])
         for row in portion:
-            yield AcceptedCompletion(task(row.task_id), *run_of(row.run_id), *texts[row.first])
+            made_of = (task(row.task_id), *run_of(row.run_id))
+            yield AcceptedCompletion(row.first, row.run_id, *made_of, *texts[row.first])
 
 
 def _texts(connection: Connection, completions: list[int]) -> dict[int, tuple[str, str]]:
@@ -64,7 +67,8 @@ def _texts(connection: Connection, completions: list[int]) -> dict[int, tuple[st
     return {id_: (program, text) for id_, program, text in connection.execute(query)}
 
 
-def _language_and_config(connection: Connection, run: str) -> tuple[Language, Mapping[str, Any]]:
+def language_and_config(connection: Connection, run: str) -> tuple[Language, Mapping[str, Any]]:
+    """The language and the configuration of `run`, as they were stored."""
     language = schema.language.c
     query = select(language.name, language.definition, schema.run.c.config).join_from(schema.run, schema.language)
     name, definition, config = connection.execute(query.where(schema.run.c.id == run)).one()

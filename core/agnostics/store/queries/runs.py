@@ -110,6 +110,8 @@ _BY_FAMILY = text(
         order="avg(case when v.verdict = 'accepted' then 1.0 else 0.0 end), t.family",
     )
 )
+CALL_FORM = "call_form"
+"""The key beside the settings of a run for the form in which its model calls tools."""
 EVALUATIONS = ("eval_before", "eval_after", "eval")
 
 
@@ -118,6 +120,7 @@ def run_config(connection: Connection, run: str) -> tuple[dict[str, Any], Langua
     language = schema.language.c
     query = select(schema.run.c.config, language.name, language.definition).join_from(schema.run, schema.language)
     config, name, definition = connection.execute(query.where(schema.run.c.id == run)).one()
+    config = {key: value for key, value in config.items() if key != CALL_FORM}
     return config, Language.model_validate({"name": name, **definition})
 
 

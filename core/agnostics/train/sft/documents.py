@@ -5,8 +5,10 @@ from __future__ import annotations
 from array import array
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
+from agnostics.rollout.conversation import ConversationRenderer
 from agnostics.rollout.prompts import ConversationSettings, render_conversation, user_message
 from agnostics.train.sft.records import Conversation, PlainText, PromptCompletion, TrainingRecord
 from agnostics.types.errors import UsageError
@@ -39,14 +41,55 @@ class DocumentEncoder:
     A prompt has the token ids that it has in `agn run`, and the answer is encoded apart from it, as it is sampled.
     """
 
-    tokenizer: Any
-    settings: ConversationSettings
+    renderer: ConversationRenderer
     end_id: int
     max_tokens: int
 
+    @property
+    def tokenizer(self) -> Any:
+        """The model's tokenizer."""
+        return self.renderer.tokenizer
+
+    @property
+    def settings(self) -> ConversationSettings:
+        """The settings of prompts."""
+        return self.renderer.settings
+
     def encode(self, record: TrainingRecord, place: str) -> list[Document]:
         """The documents of a record, none if it is too long. Raises UsageError if the chat template refuses it."""
-        return list(self._pieces(record.text)) if isinstance(record, PlainText) else self._turns(record, place)
+        if isinstance(record, PlainText):
+            return list(self._pieces(record.text))
+        if isinstance(record, Conversation) and record.append_only:
+            return self._episode(record, place)
+        return self._turns(record, place)
+
+    def _episode(self, record: Conversation, place: str) -> list[Document]:
+        """The document of an append-only conversation, up to the last answer for which there is room.
+
+        Its tokens are those of an episode of `agn run`: nothing that the policy has read is rendered again.
+        """
+        answers = list(self._answers(record))
+        token_ids = self._prompt(answers[0][0], place)
+        mask, documents = bytes(len(token_ids)), list[Document]()
+        for (_, answer), told in zip_longest(answers, (messages[-1] for messages, _ in answers[1:])):
+            end_id, observation = self._observation(told)
+            trained = [*self._token_ids(answer), end_id]
+            token_ids, mask = [*token_ids, *trained], mask + b"\1" * len(trained)
+            if len(token_ids) > self.max_tokens:
+                break
+            documents = [Document(array("i", token_ids), mask)]
+            token_ids, mask = [*token_ids, *observation], mask + bytes(len(observation))
+        return documents
+
+    def _observation(self, message: Mapping[str, Any] | None) -> tuple[int, Sequence[int]]:
+        """The token that ends the answer before `message`, and those up to the next answer; None is the last answer's.
+
+        An answer ends with the token that the template has before such a message, as a policy samples it.
+        """
+        if message is None:
+            return self.end_id, ()
+        told = self.renderer.observation(message["content"], message["role"], self.max_tokens)
+        return (told.end_of_turn[-1] if told.end_of_turn else self.end_id), told.token_ids
 
     def _turns(self, record: PromptCompletion | Conversation, place: str) -> list[Document]:
         """A document for each answer, joined with the document before if its prompt continues that one.

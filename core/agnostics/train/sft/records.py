@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,9 +26,14 @@ class PromptCompletion:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """Messages as a chat template takes them; those of the role `assistant` are trained."""
+    """Messages as a chat template takes them; those of the role `assistant` are trained.
+
+    If they are `append_only`, each after the first answer is added to the tokens before it, as in an episode of
+    `agn run`; else the template renders the whole conversation for each answer, and may change earlier ones.
+    """
 
     messages: tuple[Mapping[str, Any], ...]
+    append_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +101,11 @@ def _parsed(row: Any, place: str) -> TrainingRecord:
         raise UsageError(f"{place}: expected an object with {_FIELDS}")
     given = {key: value for key, value in row.items() if value is not None}
     if "messages" in given:
-        return Conversation(_messages(given["messages"], place))
+        append_only = bool(given.get("append_only", False))
+        messages = _messages(given["messages"], place, may_be_blank=append_only)
+        if append_only:
+            _check_alternation(messages, place)
+        return Conversation(messages, append_only)
     if "prompt" in given and "completion" in given:
         system = _text(given, "system", place) if "system" in given else None
         return PromptCompletion(_text(given, "prompt", place), _text(given, "completion", place), system)
@@ -105,14 +114,14 @@ def _parsed(row: Any, place: str) -> TrainingRecord:
     raise UsageError(f"{place}: expected {_FIELDS}; the keys are {', '.join(map(str, given)) or 'none'}")
 
 
-def _messages(messages: Any, place: str) -> tuple[Mapping[str, Any], ...]:
+def _messages(messages: Any, place: str, *, may_be_blank: bool) -> tuple[Mapping[str, Any], ...]:
     if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
         raise UsageError(f'{place}: "messages" is not a list of objects with "role" and "content"')
     kept = tuple({key: value for key, value in message.items() if value is not None} for message in messages)
     for number, message in enumerate(kept, start=1):
         _text(message, "role", f"{place}: message {number}")
         if message["role"] == "assistant" or "content" in message:
-            _text(message, "content", f"{place}: message {number}")
+            _text(message, "content", f"{place}: message {number}", may_be_blank=may_be_blank)
     if not any(message["role"] == "assistant" for message in kept):
         raise UsageError(f"{place}: no message is of the assistant, so that there is nothing to train")
     if kept[0]["role"] == "assistant":
@@ -120,12 +129,24 @@ def _messages(messages: Any, place: str) -> tuple[Mapping[str, Any], ...]:
     return kept
 
 
-def _text(fields: Mapping[str, Any], name: str, place: str) -> str:
-    """The field `name`: a text that is not blank, and valid Unicode."""
+def _check_alternation(messages: Sequence[Mapping[str, Any]], place: str) -> None:
+    """Raise UsageError unless each message between two answers is one of the user or of a tool, with a content."""
+    first = next(number for number, message in enumerate(messages) if message["role"] == "assistant")
+    for number, message in enumerate(messages[first:]):
+        expected = ("user", "tool") if number % 2 else ("assistant",)
+        if message["role"] not in expected or "content" not in message:
+            raise UsageError(
+                f"{place}: message {first + number + 1}: an append-only conversation has one message of the user or of "
+                "a tool between two answers"
+            )
+
+
+def _text(fields: Mapping[str, Any], name: str, place: str, *, may_be_blank: bool = False) -> str:
+    """The field `name`: a text that is valid Unicode, and not blank unless it may be, as the output of a tool."""
     value = fields.get(name)
     if not isinstance(value, str):
         raise UsageError(f'{place}: "{name}" is not a text but {"missing" if value is None else repr(value)[:40]}')
-    if not value.strip():
+    if not value.strip() and not may_be_blank:
         raise UsageError(f'{place}: "{name}" is empty')
     try:
         value.encode()

@@ -11,6 +11,7 @@ from agnostics.callbacks.callback import RunCallback
 from agnostics.models.loading import context_length, find_model, load_tokenizer, stop_ids
 from agnostics.models.resolve import resolve_model
 from agnostics.plugins.manager import PluginManager
+from agnostics.rollout.conversation import ConversationRenderer
 from agnostics.train.sft.config import SftConfig, SourceConfig, ValidationConfig
 from agnostics.train.sft.documents import Document, DocumentEncoder, end_of_message
 from agnostics.train.sft.mixture import Mixture, SftSource
@@ -88,7 +89,8 @@ def _encoder(config: SftConfig, folder: Path, tokenizer: Any) -> DocumentEncoder
     """Makes documents of the model in `folder`."""
     stops = stop_ids(folder, tokenizer)
     longest = min(config.train.max_example_tokens, context_length(folder))
-    return DocumentEncoder(tokenizer, config.chat, end_of_message(tokenizer, stops, config.chat), longest)
+    renderer = ConversationRenderer(tokenizer, config.chat, stops)
+    return DocumentEncoder(renderer, end_of_message(tokenizer, stops, config.chat), longest)
 
 
 def resolved_config(config: SftConfig, inputs: SftInputs, store: str, output: Path) -> SftConfig:
