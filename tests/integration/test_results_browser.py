@@ -182,6 +182,21 @@ def test_every_page_loads_and_the_charts_draw(served: Served, tab: Page) -> None
     assert tab.locator(LAST_STEP).first.inner_text() == "40"
 
 
+def test_the_losses_of_a_supervised_run_are_drawn(served: Served, tab: Page, lua: Language) -> None:
+    run = served.store.start_run(kind="sft", config={}, language=lua, model="m", dataset="a.jsonl", seed=0)
+    with served.store.recorder(run) as recorder:
+        for step in range(1, 31):
+            recorder.step(step, {"loss": 3 / step, "grad_norm": 1.0 / step, "tokens_per_s": 900.0 + step})
+            if step % 10 == 0:
+                recorder.step(step, {"eval_during_loss": 4 / step})
+    served.store.finish_run(run, "finished", {})
+    tab.goto(f"{served.url}runs/{run}")
+    tab.wait_for_selector(".u-legend")
+    assert tab.locator("figcaption").all_inner_texts() == ["Loss, nats per token", "Gradient norm", "Tokens per second"]
+    assert min(tab.evaluate(PIXELS)) > 300
+    assert "validation" in tab.locator(".u-legend").first.inner_text()
+
+
 def test_a_run_that_is_written_grows_on_its_page_without_a_reload(served: Served, tab: Page) -> None:
     with served.store.recorder(served.running) as recorder:
         write_step(recorder, served.record, 1)

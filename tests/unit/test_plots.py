@@ -103,7 +103,7 @@ def test_a_run_without_a_training_step_is_one_clear_line(store: Store, lua: Lang
 
 
 def _draw(connection: Connection, runs: Sequence[str], folder: Path) -> dict[str, Path]:
-    paths = plot_runs([run_curves(connection, run) for run in runs], folder, ["png", "svg"])
+    paths = plot_runs([run_curves(connection, run) for run in runs], [], folder, ["png", "svg"])
     assert sorted(paths) == sorted(folder.iterdir())
     return {path.name: path for path in paths}
 
@@ -151,4 +151,4 @@ def test_a_folder_that_cannot_be_written_is_named(
     _fill(store, run, record, 1)
     (tmp_path / "file").touch()
     with pytest.raises(AgnosticsError, match=r"/file/plots: Not a directory; name another folder with --out"):
-        plot_runs([run_curves(connection, run)], tmp_path / "file" / "plots", ["png"])
+        plot_runs([run_curves(connection, run)], [], tmp_path / "file" / "plots", ["png"])

@@ -190,6 +190,8 @@ def fine_tuned(database: str, lua: Language) -> str:
         with store.recorder(run) as recorder:
             for step in range(1, 31):
                 recorder.step(step, {"loss": 3 / step, "tokens": 100, "step_s": 1.0})
+                if step % 10 == 0:
+                    recorder.step(step, {"eval_during_loss": 4 / step})
         store.finish_run(run, "finished", {"loss": 0.1})
     return database
 
@@ -202,8 +204,26 @@ def test_a_supervised_run_is_listed_with_its_steps_and_shown_with_its_losses(agn
     assert shown.returncode == 0
     assert "(sft, finished): m fine-tuned in lua on a.jsonl" in shown.stdout
     assert "30    0.102" in shown.stdout
+    assert "validation loss after step 30: 0.133" in shown.stdout
     report = json.loads(agn("results", "show", "last", "--json", "--store", fine_tuned).stdout)
     assert [point["step"] for point in report["losses"]] == list(range(1, 31))
+
+
+def test_the_losses_of_a_supervised_run_are_drawn_beside_the_curves_of_a_training_run(
+    agn: Agn, fine_tuned: str, lua: Language, record: Record, tmp_path: Path
+) -> None:
+    with Store.open(fine_tuned) as store:
+        train = store.start_run(kind="train", config={}, language=lua, model="m", dataset="d", seed=0)
+    recorded(fine_tuned, train, record())
+    (supervised,) = json.loads(agn("results", "list", "--kind", "sft", "--json", "--store", fine_tuned).stdout)
+    words = ("--out", str(tmp_path), "--format", "svg", "--store", fine_tuned)
+    answer = agn("results", "plot", train, supervised["run"], *words)
+    assert answer.returncode == 0, answer.stderr
+    assert {Path(line).name for line in answer.stdout.splitlines()} == {
+        *("batch-pass-at-1.svg", "reward.svg", "length.svg", "loss.svg"),
+        *(f"pass-at-1-{train}.svg", f"verdicts-{train}.svg"),
+    }
+    assert "on its validation examples" in (tmp_path / "loss.svg").read_text()
 
 
 def test_a_supervised_run_has_pages(fine_tuned: str) -> None:
@@ -217,3 +237,6 @@ def test_a_supervised_run_has_pages(fine_tuned: str) -> None:
         ]
     assert [page.status_code for page in pages] == [200] * 6, [page.url for page in pages]
     assert "<dt>Steps</dt><dd>30</dd>" in pages[1].text
+    curves = pages[-1].json()["values"]
+    assert curves["loss"][-1] == 0.1
+    assert [value for value in curves["eval_during_loss"] if value is not None] == [0.4, 0.2, 4 / 30]

@@ -34,13 +34,31 @@ class RunCurves:
     """Held-out pass@1, with its 95 % interval from resampling families; see `held_out_by_step`."""
 
 
+@dataclass(frozen=True, slots=True)
+class LossCurves:
+    """The losses of supervised fine-tuning by step: in training, and on the validation examples."""
+
+    run: RunSummary
+    loss: Series
+    validation: Series
+
+
+def loss_curves(connection: Connection, run: str) -> LossCurves:
+    """The losses of the run whose id is `run`. Raises UsageError if it has no step."""
+    metrics = metrics_by_step(connection, run)
+    loss = _series(metrics, "loss")
+    if not loss:
+        raise _nothing_to_draw(run)
+    return LossCurves(run_summary(connection, run), loss, _series(metrics, "eval_during_loss"))
+
+
 def run_curves(connection: Connection, run: str) -> RunCurves:
     """The curves of the run whose id is `run`. Raises UsageError if it has no training step."""
     line = run_summary(connection, run)
     metrics = metrics_by_step(connection, run)
     verdict_fractions = _verdict_fractions(verdicts_by_step(connection, run))
     if not verdict_fractions:
-        raise UsageError(f"run {run} has no training step to draw; agn results list says which have")
+        raise _nothing_to_draw(run)
     held_out = held_out_by_step(connection, run)
     return RunCurves(
         run=line,
@@ -50,6 +68,10 @@ def run_curves(connection: Connection, run: str) -> RunCurves:
         completion_length=_series(metrics, "tokens_mean"),
         held_out={step: mean_rate(one.rates, one.families, line.seed) for step, one in held_out.items()},
     )
+
+
+def _nothing_to_draw(run: str) -> UsageError:
+    return UsageError(f"run {run} has no training step to draw; agn results list says which have")
 
 
 def smooth(series: Series) -> Series:

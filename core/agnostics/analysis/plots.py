@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from agnostics.analysis.curves import RunCurves, Series, smooth
+from agnostics.analysis.curves import LossCurves, RunCurves, Series, smooth
 from agnostics.analysis.rates import RateEstimate
 from agnostics.analysis.themes import THEMES, ThemeProfile
 from agnostics.store.queries.runs import RunSummary
@@ -60,15 +60,18 @@ Rates = Mapping[str, RateEstimate]
 """The rates of an evaluation by name: pass@k and selections among k."""
 
 
-def plot_runs(runs: Sequence[RunCurves], folder: Path, formats: Iterable[str]) -> list[Path]:
-    """Plot `runs` into files of each of the `formats` (png, svg) in `folder`, which is created; returns their paths.
+def plot_runs(
+    runs: Sequence[RunCurves], losses: Sequence[LossCurves], folder: Path, formats: Iterable[str]
+) -> list[Path]:
+    """Plot `runs`, and the `losses` of supervised ones, into files of each of the `formats` (png, svg) in `folder`.
 
-    Raises AgnosticsError if they cannot be written.
+    The folder is created; returns the paths of the files. Raises AgnosticsError if they cannot be written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with rc_context(STYLE):
-            return [path for name, figure in _figures(runs) for path in save_figure(figure, folder, name, formats)]
+            figures = [*(_figures(runs) if runs else ()), *([("loss", _losses(losses))] if losses else ())]
+            return [path for name, figure in figures for path in save_figure(figure, folder, name, formats)]
     except OSError as error:
         reason = f"{error.filename or folder}: {error.strerror}"
         raise AgnosticsError(f"{reason}; name another folder with --out") from error
@@ -121,6 +124,17 @@ def _figures(runs: Sequence[RunCurves]) -> Iterator[tuple[str, Figure]]:
     for run in runs:
         yield f"pass-at-1-{run.run.run}", _training_and_held_out(run)
         yield f"verdicts-{run.run.run}", _verdict_stack(run)
+
+
+def _losses(runs: Sequence[LossCurves]) -> Figure:
+    """The loss of supervised runs in training, and points for that on validation examples."""
+    figure, axes = _empty_axes("Loss", "nats per token", _LINES)
+    for run, colour in zip(runs, cycle(_COLOURS), strict=False):
+        _plot_steps(axes, run.loss, colour, _label(run.run))
+        if run.validation:
+            points = {"color": colour, "linestyle": "", "marker": "o", "markersize": 5}
+            axes.plot([*run.validation], [*run.validation.values()], **points, label="on its validation examples")
+    return _finished(figure, axes)
 
 
 def _run_lines(runs: Sequence[RunCurves], title: str, unit: str, series: Callable[[RunCurves], Series]) -> Figure:

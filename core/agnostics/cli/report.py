@@ -24,7 +24,7 @@ from agnostics.store.queries.runs import (
     scores,
     verdicts,
 )
-from agnostics.store.queries.steps import losses_by_step
+from agnostics.store.queries.steps import metric_by_step
 from agnostics.util.text import plural
 
 CURVE_ROWS = 20
@@ -47,6 +47,8 @@ class RunReport:
     families: list[PassCount]
     losses: list[tuple[int, float]]
     """The loss of each step of supervised fine-tuning."""
+    validation_losses: list[tuple[int, float]]
+    """The loss on validation examples after steps of supervised fine-tuning."""
 
     def as_dict(self) -> dict[str, Any]:
         """The report as JSON."""
@@ -59,6 +61,7 @@ class RunReport:
             "curve": [{"step": count.name, **_counts(count)} for count in self.curve],
             "families": [{"family": c.name, "phase": self.families_phase, **_counts(c)} for c in self.families],
             "losses": [{"step": step, "loss": loss} for step, loss in self.losses],
+            "validation_losses": [{"step": step, "loss": loss} for step, loss in self.validation_losses],
         }
 
 
@@ -79,7 +82,8 @@ def report_of(connection: Connection, name: str) -> RunReport:
         curve=curve(connection, run),
         families_phase=phase,
         families=families,
-        losses=losses_by_step(connection, run) if summary.kind == "sft" else [],
+        losses=metric_by_step(connection, run, "loss") if summary.kind == "sft" else [],
+        validation_losses=metric_by_step(connection, run, "eval_during_loss"),
     )
 
 
@@ -98,6 +102,9 @@ def print_report(report: RunReport) -> None:
     if report.losses:
         click.echo()
         print_table(["step", "loss"], ((step, f"{loss:.3f}") for step, loss in _thinned_losses(report.losses)))
+        if report.validation_losses:
+            step, loss = report.validation_losses[-1]
+            click.echo(f"\nvalidation loss after step {step}: {loss:.3f}")
         return
     if report.gain:
         click.echo(f"after less before, by task: {describe_difference(report.gain)}")

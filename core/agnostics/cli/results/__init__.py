@@ -89,17 +89,19 @@ def show(run: str, store: str | None, as_json: bool) -> None:
 @json_option
 def plot(runs: tuple[str, ...], out: Path, format_: str, store: str | None, as_json: bool) -> None:
     """Plot the curves of each RUN, and all of them side by side; prints the paths of the files."""
-    from agnostics.analysis.curves import run_curves
-    from agnostics.store.queries.runs import find_run
+    from agnostics.analysis.curves import loss_curves, run_curves
+    from agnostics.store.queries.runs import find_run, run_summary
 
     with reading(store) as connection:
         ids = dict.fromkeys(find_run(connection, run) for run in runs)
-        curves = [run_curves(connection, run) for run in ids]
+        supervised = [run for run in ids if run_summary(connection, run).kind == "sft"]
+        curves = [run_curves(connection, run) for run in ids if run not in supervised]
+        losses = [loss_curves(connection, run) for run in supervised]
     try:
         from agnostics.analysis.plots import plot_runs
     except ModuleNotFoundError as error:
         raise MissingRequirement(f"{error.name} is not installed; run: pip install 'agnostics[plot]'") from error
-    paths = plot_runs(curves, out, ["png", "svg"] if format_ == "both" else [format_])
+    paths = plot_runs(curves, losses, out, ["png", "svg"] if format_ == "both" else [format_])
     if as_json:
         print_json([str(path) for path in paths])
         return

@@ -42,10 +42,10 @@ def metrics_by_step(connection: Connection, run: str) -> dict[int, dict[str, flo
     return dict(metrics)
 
 
-def losses_by_step(connection: Connection, run: str) -> list[tuple[int, float]]:
-    """The loss of each training step of `run` that had one, in order of the steps."""
+def metric_by_step(connection: Connection, run: str, name: str) -> list[tuple[int, float]]:
+    """The metric `name` of each step of `run` that has it, in order of the steps."""
     metric = schema.step_metric.c
-    query = select(metric.step, metric.value).where(metric.run_id == run, metric.name == "loss")
+    query = select(metric.step, metric.value).where(metric.run_id == run, metric.name == name)
     rows = connection.execute(query.where(metric.value.is_not(None)).order_by(metric.step))
     return [(step, value) for step, value in rows]
 

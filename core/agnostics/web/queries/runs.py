@@ -23,7 +23,8 @@ SECONDS = ("generation_s", "verification_wait_s", "update_s", "weight_sync_s")
 VERDICTS = tuple(str(verdict) for verdict in reversed(Verdict) if verdict is not Verdict.SKIPPED)
 FRACTIONS = tuple(f"fraction_{verdict}" for verdict in VERDICTS)
 IDLE = ("idle_generation", "idle_verification", "idle_training")
-CURVE_METRICS = ("pass_rate", "reward_mean", "tokens_mean", *SECONDS, *IDLE, *FRACTIONS)
+SUPERVISED = ("loss", "eval_during_loss", "grad_norm", "tokens_per_s")
+CURVE_METRICS = ("pass_rate", "reward_mean", "tokens_mean", *SECONDS, *IDLE, *FRACTIONS, *SUPERVISED)
 _run, _metric = schema.run.c, schema.step_metric.c
 
 

@@ -70,8 +70,26 @@ function accepted(points) {
   return { title: "Pass rate", data: tables.length > 1 ? uPlot.join(tables) : tables[0], series, bands: held.length ? [band] : [], top: 1 };
 }
 
+// Of supervised fine-tuning, which verifies no program.
+function supervised({ steps, values }) {
+  const losses = line("in training", values.loss, "memory", number);
+  if (values.eval_during_loss.some((value) => value != null)) {
+    const point = { show: true, size: 8, fill: colour("compile"), stroke: colour("ground") };
+    losses.data.push(values.eval_during_loss);
+    losses.series.push({ label: "validation", stroke: colour("compile"), width: 2, points: point, spanGaps: true, value: (_, value) => number(value) });
+  }
+  const gradients = line("gradient norm", values.grad_norm, "memory", number);
+  const speeds = line("tokens per second", values.tokens_per_s, "memory", number);
+  return [
+    { title: "Loss, nats per token", data: [steps, ...losses.data], series: losses.series },
+    { title: "Gradient norm", data: [steps, ...gradients.data], series: gradients.series },
+    { title: "Tokens per second", data: [steps, ...speeds.data], series: speeds.series, bottom: 0 },
+  ].filter((chart) => chart.data[0].length);
+}
+
 function chartsOf(points) {
   const { steps, values } = points;
+  if (!values.pass_rate.some((value) => value != null)) return supervised(points);
   const rewards = line("reward", values.reward_mean, "memory", share);
   const lengths = line("tokens", values.tokens_mean, "memory", number);
   const verdicts = layers(byShortName(values, Object.keys(VERDICTS), "fraction_"), VERDICTS, share);
