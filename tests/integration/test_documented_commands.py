@@ -180,6 +180,13 @@ ELSEWHERE: dict[str, tuple[tuple[str, str], ...]] = {
             "--environment",
         ),
     ),
+    "scaling design": (("tests/unit/test_scaling.py::test_a_design_writes_a_configuration_for_each_run", "-o"),),
+    "scaling fit": (
+        (
+            "tests/unit/test_scaling.py::test_the_command_fits_the_finished_runs_of_a_database_and_draws_them",
+            "--store --plot",
+        ),
+    ),
     "session report": (
         (
             "tests/unit/test_agent_session_report.py::test_the_command_writes_a_report_with_its_charts",

@@ -17,6 +17,7 @@ from agnostics.testing.contract import PROGRAMS
 from agnostics.train.config import RunConfig
 from agnostics.train.metrics import METRICS
 from agnostics.train.sft.config import SftConfig
+from agnostics.train.sft.design import DesignConfig
 from agnostics.train.sft.metrics import SFT_METRICS
 from agnostics.types.language import Language
 from agnostics.web.verify.metrics import GAUGES, Metrics
@@ -55,6 +56,11 @@ def test_every_setting_and_metric_of_supervised_fine_tuning_is_documented_and_no
     metrics, _, settings = (DOCS / "sft.md").read_text().partition("| metric |")[2].partition("## Settings")
     assert re.findall(r"^\| `([a-z_0-9.]+)` \|", settings, re.MULTILINE) == list(keys(SftConfig))
     assert dict(re.findall(r"^\| `(\w+)` \| (.*?) \|$", metrics, re.MULTILINE)) == SFT_METRICS
+
+
+def test_every_setting_of_a_scaling_experiment_is_documented_and_no_other() -> None:
+    section = (DOCS / "scaling.md").read_text().partition("| key |")[2].partition("## ")[0]
+    assert re.findall(r"^\| `([a-z_.]+)` \|", section, re.MULTILINE) == list(keys(DesignConfig))
 
 
 def test_every_metric_of_the_service_is_documented_and_no_other() -> None:
