@@ -132,8 +132,8 @@ def _losses(runs: Sequence[LossCurves]) -> Figure:
     for run, colour in zip(runs, cycle(_COLOURS), strict=False):
         _plot_steps(axes, run.loss, colour, _label(run.run))
         if run.validation:
-            points = {"color": colour, "linestyle": "", "marker": "o", "markersize": 5}
-            axes.plot([*run.validation], [*run.validation.values()], **points, label="on its validation examples")
+            steps, losses = [*run.validation], [*run.validation.values()]
+            axes.plot(steps, losses, "o", color=colour, markersize=5, label="on its validation examples")
     return _finished(figure, axes)
 
 

@@ -27,7 +27,7 @@ def plot_scaling(fitted: ScalingFit, path: Path) -> None:
 
     Raises AgnosticsError if it cannot be written.
     """
-    with rc_context(STYLE):
+    with rc_context({**STYLE, "text.parse_math": True}):  # logarithmic ticks are powers of ten
         figure = Figure(figsize=(12.0, 4.4))
         for axes, (name, (unit, value)) in zip(figure.subplots(1, 3), _PANELS.items(), strict=True):
             _panel(axes, fitted, fitted.laws[name], unit, value)
