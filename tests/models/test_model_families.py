@@ -13,6 +13,7 @@ import preloaded
 import pytest
 from agnostics.environments.environment import EpisodeLimits
 from agnostics.models.loading import context_length, load_tokenizer, stop_ids
+from agnostics.rollout.conversation import ConversationRenderer
 from agnostics.rollout.prompts import ChatSettings, ConversationSettings, render_prompt
 from agnostics.train.config import RunConfig, TrainConfig
 from agnostics.train.setup import prompt_limit
@@ -84,7 +85,8 @@ def test_documents_of_one_row_do_not_attend_to_each_other(name: str, folders: di
     """The row is longer than the context after which Phi 4 Mini has other frequencies; its documents are not."""
     from agnostics.train.sft.policy import SupervisedPolicy
 
-    encoder = DocumentEncoder(load_tokenizer(folders[name]), ConversationSettings(), 1, max_tokens=60)
+    renderer = ConversationRenderer(load_tokenizer(folders[name]), ConversationSettings(), [1])
+    encoder = DocumentEncoder(renderer, 1, max_tokens=60)
     documents = encoder.encode(PlainText(TEXT * 6), "x:1")
     assert sum(map(len, documents)) > 256
     with SupervisedPolicy(folders[name], TrainConfig(), 1.0) as policy:

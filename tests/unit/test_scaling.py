@@ -11,6 +11,7 @@ import pytest
 from agnostics.analysis.scaling.design import sobol_candidates
 from agnostics.analysis.scaling.fit import fit_scaling, scales_of
 from agnostics.analysis.scaling.power_law import fit_power_law
+from agnostics.callbacks.callback import RunStatus
 from agnostics.models.flop import TrainingFlop
 from agnostics.store import Store
 from agnostics.store.queries.scaling import ScalingRun
@@ -186,7 +187,7 @@ def test_a_design_without_validation_and_a_folder_in_use_are_refused(agn: Agn, t
     assert "new or an empty folder" in agn("scaling", "design", str(design), "-o", str(tmp_path)).complaint
 
 
-def stored(database: str, lua: Language, runs: list[ScalingRun], status: str = "finished") -> None:
+def stored(database: str, lua: Language, runs: list[ScalingRun], status: RunStatus = "finished") -> None:
     """Store runs as `agn sft` does: three steps of equal batches, and the validation loss after the last."""
     with Store.open(database) as store:
         for run in runs:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -46,5 +48,5 @@ def design(file: Path, output: Path, as_json: bool) -> None:
 _COLUMNS = ("file", "model", "tokens", "batch_tokens", "learning_rate")
 
 
-def _cells(row: dict[str, object]) -> list[object]:
+def _cells(row: Mapping[str, Any]) -> list[Any]:
     return [f"{value:.2e}" if name == "learning_rate" else value for name, value in row.items()]

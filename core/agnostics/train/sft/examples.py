@@ -21,6 +21,7 @@ from agnostics.types.errors import UsageError
 from agnostics.types.language import Language
 from agnostics.types.task import Task
 
+Accepted = AcceptedCompletion | AcceptedEpisode
 Message = dict[str, str]
 
 
@@ -50,8 +51,8 @@ def accepted_examples(
     not installed, and for a run whose prompts are unknown.
     """
     seen, prompts = set[bytes](), _Prompts(plugins)
-    programs, episodes = accepted_completions(connection, where), accepted_episodes(connection, where)
-    for accepted in heapq.merge(programs, episodes, key=lambda one: one.completion_id):
+    streams: list[Iterator[Accepted]] = [accepted_completions(connection, where), accepted_episodes(connection, where)]
+    for accepted in heapq.merge(*streams, key=lambda one: one.completion_id):
         if accepted.task.prompt_format and accepted.task.prompt_format.stop is not None:
             continue
         prompt = prompts.of(accepted.run, accepted.config, accepted.language, accepted.task)

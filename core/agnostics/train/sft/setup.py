@@ -50,7 +50,11 @@ def check(config: SftConfig, plugins: PluginManager) -> None:
         raise UsageError("there is nothing to train on; name a file with --data, or [[sources]] in the configuration")
     plugins.language(config.language)
     _loggers(config, plugins)
-    for file in (*config.sources, *([config.validation] if config.validation else [])):
+    files: list[SourceConfig | ValidationConfig] = [
+        *config.sources,
+        *([config.validation] if config.validation else []),
+    ]
+    for file in files:
         if not any(True for _ in read_records(_path(file))):
             raise UsageError(f"{file.path}: holds no example")
     if config.model != "starter":
