@@ -91,7 +91,7 @@ def _with_input(call: str | None, stdin: str) -> list[str]:
 def _example(example: ProgramExample, *, is_step: bool) -> str:
     frames = _first_and_last(example) if is_step else example.frames
     text = f"{CONTEXT}{marked(example.text, example.call)}{FRAME_END}{frames}{END}"
-    told = "An example, of which all but the first and the last frame is left out:" if is_step else "An example:"
+    told = "An example, whose other frames are left out:" if is_step else "An example:"
     return "\n\n".join([*_with_input(example.call, example.input), told, text])
 
 
