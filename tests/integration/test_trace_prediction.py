@@ -109,6 +109,8 @@ def test_a_true_trace_is_accepted_with_every_measure_and_a_wrong_one_is_not(play
     assert (golden.verdict, golden.program) == ("accepted", frames[-1].value)
     assert [golden.metrics[name] for name in FRACTIONS] == [1.0] * 6
     assert golden.metrics["state_length"] > 0
+    repeated = said(program_of(task, load_plugins().language("lua")).context_text + written(frames)).verified
+    assert dict(repeated.metrics) == dict(golden.metrics)
     short = said(written((*frames[:-2], frames[-1]))).verified
     assert short.accepted
     assert short.metrics["state_exact_match"] < 1.0

@@ -72,7 +72,8 @@ class TracePrediction(Environment[PredictionState]):
             return Transition()
         given = state.program.given
         start: Kind = "return" if self.mode == "step" else "line" if given else "call"
-        state.trace = read_prediction(text, start).after(given)
+        frames = unfenced(text.strip()).removeprefix(state.program.context_text)
+        state.trace = read_prediction(frames, start).after(given)
         state.output = state.trace.output
         return Transition()
 

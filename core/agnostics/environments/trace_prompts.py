@@ -80,7 +80,7 @@ def _trace_prompt(program: TracedProgram, stdin: str, *, is_step: bool) -> str:
     given = "".join(map(render_frame, program.given))
     start = STARTS["return"] if is_step else STARTS["line"] if program.given else STARTS["call"]
     request = (_LAST if is_step else _WHOLE).format(start=start)
-    beginning = f"{CONTEXT}{program.context}{FRAME_END}{given}"
+    beginning = program.context_text + given
     return "\n\n".join([*parts, *_with_input(program.call, stdin), request, beginning])
 
 

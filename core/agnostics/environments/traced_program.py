@@ -6,7 +6,7 @@ import re
 
 from pydantic import ValidationError
 
-from agnostics.traces.cwm_format import START_MARKER, Frame, frames_of
+from agnostics.traces.cwm_format import CONTEXT, FRAME_END, START_MARKER, Frame, frames_of
 from agnostics.traces.events import MODULE, Trace
 from agnostics.traces.outputs import same_text, same_value
 from agnostics.traces.python import PYTHON
@@ -61,6 +61,11 @@ class TracedProgram(Frozen):
     def given(self) -> tuple[Frame, ...]:
         """The frames that a prompt gives: that of the call, if its arguments are known."""
         return () if self.arguments is None else (Frame("call", self._definition, self.arguments),)
+
+    @property
+    def context_text(self) -> str:
+        """The beginning of the text of a trace, before its first frame."""
+        return f"{CONTEXT}{self.context}{FRAME_END}"
 
     @property
     def _definition(self) -> str:
