@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +116,10 @@ def test_a_whole_program_ends_with_what_it_has_printed() -> None:
         (TracedRun(Verdict.SANDBOX_ERROR, error="no room"), "no whole trace: no room"),
         (TracedRun(Verdict.ACCEPTED, trace=Trace("", (CALL, LINE, RETURN), "events")), "no whole trace: events"),
         (TracedRun(Verdict.ACCEPTED, trace=Trace("", (CALL, LINE))), "ends in None, not in the recorded '5'"),
+        (
+            TracedRun(Verdict.ACCEPTED, trace=Trace("", (CALL, replace(RETURN, value="6")))),
+            "ends in '6', not in the recorded '5'",
+        ),
         (TracedRun(Verdict.ACCEPTED, trace=Trace("", ())), "ends in None, not in the recorded '5'"),
     ],
 )
