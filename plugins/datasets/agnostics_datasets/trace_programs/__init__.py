@@ -9,9 +9,9 @@ from typing import ClassVar
 from agnostics import Dataset, Task, Test, UsageError, unknown_name_error
 
 from agnostics_datasets.trace_programs import brainfuck, lua
-from agnostics_datasets.trace_programs.family import ProgramFamily, Programs, in_turn
+from agnostics_datasets.trace_programs.family import ProgramFamily, TracedLanguage, in_turn
 
-PROGRAMS: dict[str, Programs] = {each.language: each for each in (lua.PROGRAMS, brainfuck.PROGRAMS)}
+PROGRAMS: dict[str, TracedLanguage] = {each.language: each for each in (lua.PROGRAMS, brainfuck.PROGRAMS)}
 HELD_OUT = 5
 """One program of each family in this many is held out of training."""
 
@@ -45,7 +45,7 @@ class TracePrograms(Dataset):
         return _generate(PROGRAMS[source], split, seed)
 
 
-def _generate(programs: Programs, split: str, seed: int) -> Iterator[Task]:
+def _generate(programs: TracedLanguage, split: str, seed: int) -> Iterator[Task]:
     example = programs.whole_example()
     rng = Random(f"trace-programs/{programs.language}/{seed}/{split}")
     for family, index, parameters in in_turn(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agnostics_datasets.trace_programs.family import ProgramFamily, Programs, words
+from agnostics_datasets.trace_programs.family import ProgramFamily, TracedLanguage, words
 
 _LETTER = words("abcdef", range(1, 2), "")
 
@@ -69,7 +69,7 @@ FAMILIES = (
         lambda text, k: "".join(letter * 2 + _moved(letter, k) for letter in text),
     ),
 )
-PROGRAMS = Programs(
+PROGRAMS = TracedLanguage(
     "brainfuck",
     FAMILIES,
     {

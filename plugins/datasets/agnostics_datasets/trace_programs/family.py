@@ -37,7 +37,7 @@ class ProgramFamily:
 
 
 @dataclass(frozen=True)
-class Programs:
+class TracedLanguage:
     """The families of a language, and an example for prompts, whose trace is the file `LANGUAGE.trace`."""
 
     language: str

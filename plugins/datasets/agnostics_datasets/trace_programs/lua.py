@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agnostics_datasets.trace_programs.family import ProgramFamily, Programs, numbers, words
+from agnostics_datasets.trace_programs.family import ProgramFamily, TracedLanguage, numbers, words
 
 
 def _power(text: str, k: int, e: int) -> str:
@@ -167,7 +167,7 @@ FAMILIES = (
         _shifted,
     ),
 )
-PROGRAMS = Programs(
+PROGRAMS = TracedLanguage(
     "lua",
     FAMILIES,
     {
