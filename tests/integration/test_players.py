@@ -197,7 +197,7 @@ def test_a_silent_conversation_begins_again_and_the_third_without_an_operation_e
     assert len(played.calls) == 1 + 3 + 3 * 3
     again = json.loads(played.calls[4].request)["messages"]
     assert [message["role"] for message in again] == ["system", "user"]
-    assert "begins again" in again[1]["content"]
+    assert again[1]["content"].startswith("The session goes on")
     assert played.state.finished
 
 
@@ -216,6 +216,23 @@ def test_a_reminder_says_how_a_call_is_written_and_lists_no_problems(
     assert written in told
     assert "0 of 4 problems solved, 0 final." in told
     assert told.endswith("echo is open; left: 3 submissions, any number of runs." if form == "tools" else "0 final.")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('```json\n{"name": "fetch", "arguments": {}}\n```', "Result of fetch:\nProblem echo, 1 of 4"),
+        ('<tool_call>\n{"name": "fetch"}\n</tool_call>', "Result of a call:\nthe call needs a name and arguments"),
+    ],
+)
+def test_a_call_that_a_server_left_in_the_text_is_carried_out_or_refused(
+    text: str, told: str, play: Callable[..., Played]
+) -> None:
+    with serving(lambda _: {"content": text}) as model:
+        played = play(BareModel(endpoint=model.url, model="small", turns=2))
+    last = json.loads(played.calls[-1].request)["messages"][-1]
+    assert last["role"] == "user"
+    assert last["content"].startswith(told)
 
 
 def test_a_message_that_was_cut_off_is_said_to_be(play: Callable[..., Played]) -> None:
@@ -278,7 +295,7 @@ def test_a_conversation_that_is_too_long_for_the_model_begins_again(play: Callab
     refused = [call for call in played.calls if call.status != 200]
     assert refused
     again = json.loads(played.calls[played.calls.index(refused[0]) + 1].request)["messages"]
-    assert "begins again" in again[1]["content"]
+    assert again[1]["content"].startswith("The session goes on")
 
 
 @pytest.mark.parametrize("options", [{}, {"endpoint": "http://localhost:1/v1"}])

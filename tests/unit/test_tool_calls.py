@@ -294,6 +294,21 @@ def test_a_call_that_is_not_whole_is_malformed(text: str, expected: str) -> None
     assert reason(text, "json") == expected
 
 
+@pytest.mark.parametrize("fence", ["```json", "```"])
+def test_a_message_may_begin_with_a_call_in_a_block_of_code(fence: str) -> None:
+    call = '{"name": "bash", "arguments": {"command": "ls"}}'
+    text = f"{fence}\n{call}\n```\n\nThis lists the files.\n{fence}\n{call}\n```"
+    assert parse_calls(text, "json", TOOLS) == [ToolCall("bash", {"command": "ls"})]
+    assert parse_calls(f"I could write:\n{text}", "json", TOOLS) == []
+    assert parse_calls('```json\n{"answer": 42}\n```', "json", TOOLS) == []
+    assert reason('```json\n{"name": "bash"}\n```', "json").startswith("the call needs a name and arguments")
+
+
+def test_a_number_is_read_as_long_as_it_is_short() -> None:
+    assert reason(as_json("bash", {"command": "."}).replace('"."', "1" * 41), "json").endswith("of more than 40 digits")
+    assert reason(as_json("bash", {"command": "."}).replace('"."', "1e999"), "json").endswith("that is too large")
+
+
 def test_a_reason_is_short_whatever_the_model_wrote() -> None:
     assert len(reason(as_text("x" * MEGABYTE, "ls"), "text")) < 200
     assert len(reason(as_json("x" * MEGABYTE, {}), "json")) < 200
@@ -389,6 +404,8 @@ def test_a_call_is_read_as_it_was_written_as_json(path: str, old: str, new: str)
         "[TOOL_CALLS]a[ARGS]{}" + " " * MEGABYTE + "a",
         "[" + " " * MEGABYTE + '{"name"',
         '{"name": "bash"}' + " " * MEGABYTE + "x",
+        '```json\n{"name"' + "\n   " * (MEGABYTE // 4),
+        "```" + " " * MEGABYTE + '\n{"name"',
     ],
 )
 @pytest.mark.parametrize("form", ["text", "json"])

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from agnostics.environments.tools.call import MalformedCall, ToolCall, parse_calls, resolve_call
+from agnostics.environments.tools.form import CallForm
 from agnostics.environments.tools.json_call import one_json_call
 from agnostics.environments.tools.tool import Tool, ToolLimits, announcement
 from agnostics.gateway.conversation import (
@@ -40,9 +41,9 @@ _FRESH = 2
 _OUTPUT_TOKENS = 32_768
 """Of a reply, where the protocol has no limit."""
 _BEGIN = "Begin: call fetch."
-_AGAIN = "The conversation begins again; the session goes on, and files are kept. Go on: call fetch."
+_AGAIN = "The session goes on, and files are kept. Begin: call fetch."
 _REMINDER = "The session is not finished. Go on: call a tool{form}\n\n{status}"
-_CUT_OFF = "Your message has reached its limit of {tokens} tokens, and was cut off there. "
+_CUT_OFF = "Your message has reached its limit of {tokens} tokens, and was cut off there.\n\n"
 _FORMS = {
     "tools": ".",
     "text": ", as in:\n<tool: status>\n</tool>",
@@ -161,14 +162,14 @@ class _Match:
         self._request = replace(self._request, messages=(*self._request.messages, *messages))
 
     def _results(self, reply: ModelReply) -> Iterator[ChatMessage]:
-        """The results of the calls in a reply, as messages."""
-        if self._player.form == "tools":
-            for number, call in enumerate(reply.calls):
-                text = self._carry_out(_tool_call(call, self._tools)) if number < _MAX_CALLS else "not carried out"
-                yield ChatMessage("tool", text, call_id=call.id)
-        elif calls := parse_calls(reply.text, self._player.form, self._tools):
+        """The results of the calls in a reply, as messages; also of calls that a server left in its text."""
+        for number, call in enumerate(reply.calls):
+            text = self._carry_out(_tool_call(call, self._tools)) if number < _MAX_CALLS else "not carried out"
+            yield ChatMessage("tool", text, call_id=call.id)
+        form: CallForm = "json" if self._player.form == "tools" else self._player.form
+        if not reply.calls and (calls := parse_calls(reply.text, form, self._tools)):
             texts = (f"Result of {_name(call)}:\n{self._carry_out(call)}" for call in calls[:_MAX_CALLS])
-            yield ChatMessage("user", "\n\n".join(texts))
+            yield ChatMessage("user", self._cut_off(reply) + "\n\n".join(texts))
 
     def _carry_out(self, call: ToolCall | MalformedCall) -> str:
         if isinstance(call, MalformedCall):
@@ -178,8 +179,10 @@ class _Match:
         return tool.run(self._game.box, call.arguments, _LIMITS).output
 
     def _reminder(self, reply: ModelReply) -> str:
-        cut_off = _CUT_OFF.format(tokens=self._request.max_tokens) if reply.truncated else ""
-        return cut_off + _REMINDER.format(form=_FORMS[self._player.form], status=self._status())
+        return self._cut_off(reply) + _REMINDER.format(form=_FORMS[self._player.form], status=self._status())
+
+    def _cut_off(self, reply: ModelReply) -> str:
+        return _CUT_OFF.format(tokens=self._request.max_tokens) if reply.truncated else ""
 
     def _status(self) -> str:
         """The status without a line for each problem."""

@@ -39,7 +39,8 @@ def parse_calls(text: str, form: CallForm, tools: Sequence[ToolInterface]) -> li
 
     A call begins with an opening tag at the start of a line (in JSON, also within one, where an object or the end of
     the line follows) and ends with a closing tag at the end of one. Llama's calls, objects without tags, are the whole
-    message, and Mistral's its end. Takes time linear in the text.
+    message, and Mistral's its end; a call of Qwen may also be a block of code, with which the message begins. Takes
+    time linear in the text.
     """
     return [resolve_call(raw, tools) for raw in raw_calls(strip_reasoning(text), form)]
 

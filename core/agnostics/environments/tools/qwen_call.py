@@ -1,7 +1,8 @@
-"""The calls of Qwen and Hermes: a JSON object in `<tool_call>` tags."""
+"""The calls of Qwen and Hermes: a JSON object in `<tool_call>` tags; Qwen 2.5 Coder often writes a block of code."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from agnostics.environments.tools.json_call import one_json_call
@@ -10,10 +11,15 @@ from agnostics.environments.tools.tool import ArgumentError
 
 OPEN = "<tool_call>"
 _CLOSE = "</tool_call>"
+_FENCED_CALL = re.compile(r'```(?:json)?[ \t]*+\n\s*+(\{\s*+"name".*?)\n[ \t]*+```', re.DOTALL)
+"""A call in a block of code at the beginning of a message."""
 
 
 def qwen_calls(text: str) -> Iterator[RawCall | ArgumentError]:
     """The calls in a message without reasoning, and the reasons why others are none."""
+    if fenced := _FENCED_CALL.match(text.strip()):
+        yield one_json_call(fenced[1])
+        return
     lines = iter(text.split("\n"))
     for line in lines:
         before, opening, rest = line.strip().partition(OPEN)
