@@ -39,8 +39,8 @@ _VALUES = {
     True: "what is returned, as Python's repr writes it, or the exception",
     False: "what is returned, or the exception; in the last frame, everything that the program has printed",
 }
-_WHOLE = "Write all frames that follow on this beginning, and <|end_of_text|>. The first one begins with {start}:"
-_LAST = "Write the last frame of this trace alone, which begins with {start}, and <|end_of_text|>:"
+_WHOLE = "Write what follows on this beginning: all other frames, the first of which begins with {start}, and {end}."
+_LAST = "Write the last frame of this trace alone, {start}<|action_sep|>SOURCE<|arg_sep|>VALUE<|frame_sep|>, and {end}."
 
 
 def prompt_for(program: TracedProgram, stdin: str, mode: Mode) -> str:
@@ -76,12 +76,12 @@ def _input(stdin: str) -> str:
 
 def _trace_prompt(program: TracedProgram, stdin: str, *, is_step: bool) -> str:
     parts = [_FORMAT.format(value=_VALUES[bool(program.call)])]
-    parts += [_example(example, is_step=is_step) for example in program.examples[:1]]
+    parts += [_example(example, is_step=is_step) for example in program.examples]
     given = "".join(map(render_frame, program.given))
     start = STARTS["return"] if is_step else STARTS["line"] if program.given else STARTS["call"]
-    request = (_LAST if is_step else _WHOLE).format(start=start)
-    beginning = program.context_text + given
-    return "\n\n".join([*parts, *_with_input(program.call, stdin), request, beginning])
+    request = (_LAST if is_step else _WHOLE).format(start=start, end=END)
+    beginning = f"The beginning of a trace:\n\n{program.context_text}{given}"
+    return "\n\n".join([*parts, *_with_input(program.call, stdin), beginning, request])
 
 
 def _with_input(call: str | None, stdin: str) -> list[str]:
