@@ -214,9 +214,10 @@ def test_a_prompt_shows_the_task_and_never_its_output(tmp_path: Path, mode: Mode
     assert ("[THOUGHT]" in prompt) == (mode == "reasoning")
     assert ("<|line_sep|>{" in prompt) == (mode == "trace")
     if mode in ("step", "trace"):
-        beginning, _, request = prompt.rpartition("\n\n")
-        assert beginning.endswith('7654\n<|frame_sep|><|call_sep|>{"n": "70000"}<|action_sep|>def f(n):\n<|frame_sep|>')
-        assert request.startswith("Write the last frame" if mode == "step" else "Write what follows")
+        given = '<|call_sep|>{"n": "70000"}<|action_sep|>def f(n):\n<|frame_sep|>'
+        assert prompt.endswith(f"7654\n<|frame_sep|>{given}\nWhat follows:")
+        assert prompt.count("What follows:\n<|line_sep|>") == (2 if mode == "trace" else 0)
+        assert prompt.count("What follows:\n<|return_sep|>") == (2 if mode == "step" else 0)
     else:
         assert prompt.endswith("assert f(70000) == ??\n[/PROGRAM]")
 

@@ -23,24 +23,22 @@ _THOUGHT_FIRST = (
     "Go through the program step by step first, between [THOUGHT] and [/THOUGHT], and then write {what} between "
     "[ANSWER] and [/ANSWER], as in the examples."
 )
-_FORMAT = """\
-An execution trace shows a program step by step, as a series of frames:
-
-<|call_sep|>LOCALS<|action_sep|>SOURCE<|frame_sep|> where a function is entered
-<|line_sep|>LOCALS<|action_sep|>SOURCE<|frame_sep|> before a step is executed
-<|return_sep|><|action_sep|>SOURCE<|arg_sep|>VALUE<|frame_sep|> where a function is left
-<|exception_sep|><|action_sep|>SOURCE<|arg_sep|>VALUE<|frame_sep|> where an exception is raised
-
-LOCALS is the state before the step: a JSON object of the variables, each value as a string; ".." stands for a value \
-that has not changed since the frame before in the same function. SOURCE is the text of the step as it stands in the \
-program, with a newline. VALUE is a JSON string: {value}. Nothing stands between frames, and after the last one comes \
-<|end_of_text|>."""
+_FORMAT = (
+    "An execution trace shows a program step by step, as a series of frames. A frame begins with its kind: <|call_sep|> "
+    "where a function is entered, <|line_sep|> before a step is executed, <|return_sep|> where a function is left, "
+    "<|exception_sep|> where an exception is raised. In a call or a line, the state before the step comes next: a JSON "
+    'object of the variables, each value as a string, in which ".." stands for a value that has not changed since the '
+    "frame before in the same function. After <|action_sep|> comes the text of the step as it stands in the program, with "
+    "a newline. A return or an exception has no state, but after <|arg_sep|> a value as a JSON string: {value}. Each "
+    "frame ends with <|frame_sep|>, and the trace with <|end_of_text|>; nothing else stands between them."
+)
 _VALUES = {
     True: "what is returned, as Python's repr writes it, or the exception",
     False: "what is returned, or the exception; in the last frame, everything that the program has printed",
 }
-_WHOLE = "Write what follows on this beginning: all other frames, the first of which begins with {start}, and {end}."
-_LAST = "Write the last frame of this trace alone, {start}<|action_sep|>SOURCE<|arg_sep|>VALUE<|frame_sep|>, and {end}."
+_WHOLE = "Complete the last trace, as in the examples: write all frames that follow on its beginning."
+_LAST = "Complete the last trace, as in the examples: write its last frame alone, in which {what} is left."
+_FOLLOWING = "What follows:"
 
 
 def prompt_for(program: TracedProgram, stdin: str, mode: Mode) -> str:
@@ -75,27 +73,23 @@ def _input(stdin: str) -> str:
 
 
 def _trace_prompt(program: TracedProgram, stdin: str, *, is_step: bool) -> str:
-    parts = [_FORMAT.format(value=_VALUES[bool(program.call)])]
-    parts += [_example(example, is_step=is_step) for example in program.examples]
+    request = _LAST.format(what="the function" if program.call else "the program") if is_step else _WHOLE
+    explanation = f"{_FORMAT.format(value=_VALUES[bool(program.call)])} {request}"
+    examples = [_example(example, is_step=is_step) for example in program.examples]
     given = "".join(map(render_frame, program.given))
-    start = STARTS["return"] if is_step else STARTS["line"] if program.given else STARTS["call"]
-    request = (_LAST if is_step else _WHOLE).format(start=start, end=END)
-    beginning = f"The beginning of a trace:\n\n{program.context_text}{given}"
-    return "\n\n".join([*parts, *_with_input(program.call, stdin), beginning, request])
+    return "\n\n".join([explanation, *examples, _beginning(program.text, program.call, stdin, given)])
 
 
-def _with_input(call: str | None, stdin: str) -> list[str]:
-    return [] if call else [f"The input of the next program:\n{_input(stdin)}"]
+def _beginning(text: str, call: str | None, stdin: str, given: str) -> str:
+    """A program, its input if it has one, and the frames that are given of its trace."""
+    parts = [] if call else [_input(stdin)]
+    return "\n".join([*parts, f"The beginning:\n{CONTEXT}{marked(text, call)}{FRAME_END}{given}", _FOLLOWING])
 
 
 def _example(example: ProgramExample, *, is_step: bool) -> str:
-    frames = _first_and_last(example) if is_step else example.frames
-    text = f"{CONTEXT}{marked(example.text, example.call)}{FRAME_END}{frames}{END}"
-    told = "An example, whose other frames are left out:" if is_step else "An example:"
-    return "\n\n".join([*_with_input(example.call, example.input), told, text])
-
-
-def _first_and_last(example: ProgramExample) -> str:
-    """The frame of the call, if there is one, and that of its return."""
-    first, last = example.frames.partition(FRAME_END)[0], example.frames.rpartition(STARTS["return"])[2]
-    return f"{first + FRAME_END if example.call else ''}{STARTS['return']}{last}"
+    """An example, with the frame of the call in its beginning if it has one."""
+    first, _, following = example.frames.partition(FRAME_END) if example.call else ("", "", example.frames)
+    given = first + FRAME_END if first else ""
+    if is_step:
+        following = STARTS["return"] + following.rpartition(STARTS["return"])[2]
+    return f"{_beginning(example.text, example.call, example.input, given)}\n{following}{END}"
