@@ -24,13 +24,14 @@ _THOUGHT_FIRST = (
     "[ANSWER] and [/ANSWER], as in the examples."
 )
 _FORMAT = (
-    "An execution trace shows a program step by step, as a series of frames. A frame begins with its kind: <|call_sep|> "
-    "where a function is entered, <|line_sep|> before a step is executed, <|return_sep|> where a function is left, "
-    "<|exception_sep|> where an exception is raised. In a call or a line, the state before the step comes next: a JSON "
-    'object of the variables, each value as a string, in which ".." stands for a value that has not changed since the '
-    "frame before in the same function. After <|action_sep|> comes the text of the step as it stands in the program, with "
-    "a newline. A return or an exception has no state, but after <|arg_sep|> a value as a JSON string: {value}. Each "
-    "frame ends with <|frame_sep|>, and the trace with <|end_of_text|>; nothing else stands between them."
+    "An execution trace shows a program step by step, as a series of frames. A frame begins with its kind: "
+    "<|call_sep|> where a function is entered, <|line_sep|> before a step is executed, <|return_sep|> where a function "
+    "is left, <|exception_sep|> where an exception is raised. In a call or a line, the state before the step comes "
+    'next: a JSON object of the variables, each value as a string, in which ".." stands for a value that has not '
+    "changed since the frame before in the same function. After <|action_sep|> comes the text of the step as it stands "
+    "in the program, with a newline. A return or an exception has no state, but after <|arg_sep|> a value as a JSON "
+    "string: {value}. Each frame ends with <|frame_sep|>, and the trace with <|end_of_text|>; nothing else stands "
+    "between them."
 )
 _VALUES = {
     True: "what is returned, as Python's repr writes it, or the exception",
