@@ -90,7 +90,7 @@ def test_contract_catches_a_pack_without_its_programs(verifier: Callable[[str], 
     empty = load_plugins().language("lua").model_copy(update={"reference": {}, "contract": {}})
     results = list(check_language(empty, [], verifier("bubblewrap")))
     broken = {result.text.partition(":")[0] for result in results if not result.met}
-    assert broken == {*CONTRACT, "no trace"}
+    assert broken == {*CONTRACT, "no trace", "trace"}
     assert {result.failure for result in results if not result.met} == {"no_program: the pack brings no such program"}
 
 
