@@ -316,6 +316,7 @@ class Rogue(Agent):
 
     name = "rogue"
     description = "A script."
+    agent_language = None
 
     def command(self, invocation: Invocation) -> AgentCommand:
         return AgentCommand(["sh", "-c", self.script], {"URL": invocation.url, "KEY": invocation.key})
