@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, case, func, select
 
 from agnostics.store import schema
+from agnostics.store.queries.runs import CALL_FORM
 from agnostics.types.errors import UsageError
 from agnostics.types.task import Test
 
@@ -54,8 +55,7 @@ def evaluation_config(connection: Connection, run: str) -> dict[str, Any]:
     ).one()
     if kind != "eval":
         raise UsageError(f"run {run} is not an evaluation; agn results list shows which are")
-    settings: dict[str, Any] = config
-    return settings
+    return {key: value for key, value in config.items() if key != CALL_FORM}
 
 
 def stored_samples(connection: Connection, run: str) -> dict[str, frozenset[int]]:
