@@ -17,6 +17,7 @@ from agnostics.inference.remote.data_parallel import DataParallelEngine, open_re
 from agnostics.inference.remote.placement import EnginePlacement, place_engines
 from agnostics.models.loading import load_tokenizer
 from agnostics.profiling.spans import SpanRecorder
+from agnostics.rollout.detokenizer import Detokenizer
 from agnostics.rollout.engine_loop import EngineLoop, EngineSource
 from agnostics.rollout.prompts import RenderedPrompt
 from agnostics.rollout.sources import ActionRequest
@@ -88,7 +89,7 @@ def test_every_later_turn_of_a_conversation_finds_its_prefix_in_the_cache_of_its
     prompts = [RenderedPrompt(TASK, "", tuple(range(start, start + 50))) for start in (5, 55)]
     sequences = {number: prompts[number // 4].token_ids for number in range(8)}
     with EngineLoop(engine, SpanRecorder()) as loop:
-        source = EngineSource(loop, load_tokenizer(settings.folder))
+        source = EngineSource(loop, Detokenizer(load_tokenizer(settings.folder)))
         for turn in range(3):
             requests = {
                 number: ActionRequest(prompts[number // 4], number, sequence[50:], (), True, number)
