@@ -27,7 +27,7 @@ def test_a_contract_program_is_traced(runner: TraceRunner) -> None:
     assert run.trace is not None, (run.error, run.stderr)
     assert (run.verdict, run.stdout.split()) == (Verdict.ACCEPTED, [b"7"])
     assert {event.kind for event in run.trace.events} >= {"call", "line"}
-    assert run.trace.ended == ("bytes" if runner.language == "unlambda" else "complete")
+    assert run.trace.ended == "complete"
 
 
 def test_a_program_that_fails_ends_with_an_exception(runner: TraceRunner) -> None:
