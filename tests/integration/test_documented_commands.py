@@ -113,7 +113,7 @@ ELSEWHERE: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "launch": (
         (
-            "tests/models/test_launch.py::test_a_run_on_two_nodes_is_that_of_one_process_also_when_it_is_interrupted_and_when_a_node_is_lost",
+            "tests/models/test_launch.py::test_a_run_on_two_nodes_is_that_of_one_process_also_when_a_node_is_lost_and_when_it_is_interrupted",
             "--ranks --sandbox",
         ),
     ),
