@@ -160,6 +160,10 @@ ELSEWHERE: dict[str, tuple[tuple[str, str], ...]] = {
             "tests/integration/test_session_command.py::test_a_replay_goes_through_the_whole_path",
             "--language --player --dataset --set --name --resume",
         ),
+        (
+            "tests/integration/test_session_command.py::test_a_replay_without_a_program_skips_a_problem_or_ends_there",
+            "--protocol",
+        ),
     ),
     "session status": (("tests/integration/test_session_command.py::test_a_replay_goes_through_the_whole_path", ""),),
     "run": (
