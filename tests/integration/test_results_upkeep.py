@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 from agnostics import cli
 from agnostics.store import CompletionRecord, Store, schema, views
@@ -30,7 +32,9 @@ def filled(database: str, lua: Language, record: Make, episode: Make) -> Iterato
         for run in runs:
             with store.recorder(run) as recorder:
                 for name, make in (("shared", record), (run, episode)):
-                    recorder.completion(make(task=name, program=f"print({name!r})" + "x" * 500))
+                    completion = make(task=name, program=f"print({name!r})" + "x" * 500)
+                    measured = msgspec.structs.replace(completion.verification, metrics={"valid_trace_format": 0.5})
+                    recorder.completion(replace(completion, verification=measured))
                 recorder.step(1, {"reward": 0.5})
         yield store, runs
 
