@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -34,7 +33,7 @@ def filled(database: str, lua: Language, record: Make, episode: Make) -> Iterato
                 for name, make in (("shared", record), (run, episode)):
                     completion = make(task=name, program=f"print({name!r})" + "x" * 500)
                     measured = msgspec.structs.replace(completion.verification, metrics={"valid_trace_format": 0.5})
-                    recorder.completion(replace(completion, verification=measured))
+                    recorder.completion(msgspec.structs.replace(completion, verification=measured))
                 recorder.step(1, {"reward": 0.5})
         yield store, runs
 

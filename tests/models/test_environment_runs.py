@@ -25,6 +25,10 @@ def _turns(journal: Path) -> int:
     return len(journal.read_text().splitlines()) if journal.exists() else 0
 
 
+def _first_checkpoint(journal: Path) -> Path:
+    return journal.parents[1] / "checkpoints" / "step-000001"
+
+
 def _results(home: Any, run: str) -> list[Any]:
     """Everything that was sampled and decided, by step, task and sample."""
     query = (
@@ -43,7 +47,7 @@ def test_a_run_killed_in_the_middle_of_an_episode_goes_on_there_and_ends_as_if_i
     process = preloaded.Popen(home.command(*words, settings=FEEDBACK), stderr=preloaded.PIPE)
     deadline = time.monotonic() + 120
     journal = home.folder / "none.jsonl"
-    while _turns(journal) < 5:
+    while _turns(journal) < 5 or not _first_checkpoint(journal).exists():  # it is written beside the next step
         assert time.monotonic() < deadline
         assert process.poll() is None
         found = [path for path in home.folder.glob("runs/*/episodes/rank-0-step-2.jsonl") if whole not in str(path)]
@@ -52,7 +56,6 @@ def test_a_run_killed_in_the_middle_of_an_episode_goes_on_there_and_ends_as_if_i
     process.kill()
     process.wait(timeout=60)
     run = journal.parents[1].name
-    (journal.parents[1] / "checkpoints" / "step-000001").stat()
     kept = journal.read_text()
     home.run("--resume", run, settings=[])
     assert journal.read_text().startswith(kept[: kept.rindex("\n")])

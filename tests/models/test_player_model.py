@@ -399,6 +399,7 @@ class Asking(Agent):
 
     name = "asking"
     description = "A script."
+    agent_language = None
 
     def command(self, invocation: Invocation) -> AgentCommand:
         self.told = invocation.context_tokens
