@@ -19,7 +19,7 @@ enum { UNCOUNTED_KB = 256 }; /* of each processor: what the kernel adds to its c
 static int events_fd = -1, stat_fd = -1, usage_fd = -1, limit_fd = -1, swap_limit_fd = -1;
 static unsigned long seen;
 static uint64_t slot_limit; /* in bytes, while a narrower one is set; else 0 */
-static uint64_t lent_limit; /* the limit in bytes that holds again after `take_back_memory`; else 0 */
+static uint64_t limit_before_loan, limit_with_loan; /* in bytes, until `take_back_memory`; else the first is 0 */
 
 static int open_first(int folder, const char *name, const char *older_name, int flags) {
     int fd = openat(folder, name, flags | O_CLOEXEC);
@@ -119,6 +119,7 @@ static uint64_t lasting_usage(const char *counts) {
  * of the largest program and of its compiler. Returns what the slot holds now. */
 uint64_t narrow_slot_memory(uint64_t more_kb) {
     char counts[8192];
+    take_back_memory(); /* of an earlier program, whose memory the kernel may have freed late */
     if (!read_counts(stat_fd, counts, sizeof counts)) return 0;
     uint64_t wide = limit_of_slot();
     uint64_t narrow = lasting_usage(counts) + ((more_kb + KERNEL_KB + uncounted_kb()) << 10);
@@ -126,28 +127,35 @@ uint64_t narrow_slot_memory(uint64_t more_kb) {
     return held_kb(counts);
 }
 
-void widen_slot_memory(void) {
-    if (!slot_limit) return;
-    if (!raise_limit(slot_limit)) _exit(1); /* the client sees the connection close, and runs the job elsewhere */
-    slot_limit = lent_limit = 0;
-}
-
 /* Lend the slot memory while the harness reads /proc, which takes some. A program that the kernel has killed for memory
  * gives its files in memory back only as it ends; until then the kernel would kill the next process that asks for a
  * page, which is the harness. */
 void lend_memory(void) {
     uint64_t limit = limit_of_slot();
-    lent_limit = limit && raise_limit(limit + LENT_BYTES) ? limit : 0;
+    limit_with_loan = limit + LENT_BYTES;
+    limit_before_loan = limit && raise_limit(limit_with_loan) ? limit : 0;
 }
 
-/* False if the slot holds more than it may without the loan, which it then keeps until the next call. */
+/* False if the slot holds more than it may without the loan, which it then keeps until the next call. The client may have
+ * set another limit meanwhile. */
 bool take_back_memory(void) {
     char counts[8192];
-    if (!lent_limit) return true;
-    if (read_counts(stat_fd, counts, sizeof counts) && lasting_usage(counts) >= lent_limit) return false;
-    if (!lower_limit(lent_limit)) return false;
-    lent_limit = 0;
+    if (!limit_before_loan) return true;
+    if (limit_of_slot() == limit_with_loan) {
+        if (read_counts(stat_fd, counts, sizeof counts) && lasting_usage(counts) >= limit_before_loan) return false;
+        if (!lower_limit(limit_before_loan)) return false;
+    }
+    limit_before_loan = 0;
     return true;
+}
+
+/* Restore the slot's own limit; a loan that goes beyond it ends later, since the program that holds it still lives. */
+void widen_slot_memory(void) {
+    if (!slot_limit) return;
+    bool lent_more = limit_before_loan && limit_with_loan > slot_limit;
+    if (!lent_more && !raise_limit(slot_limit)) _exit(1); /* the client sees the connection close, and runs the job elsewhere */
+    limit_before_loan = lent_more ? slot_limit : 0;
+    slot_limit = 0;
 }
 
 bool counts_oom_kills(void) { return events_fd >= 0; }
