@@ -152,7 +152,7 @@ def solve_with(call: Callable[..., Body]) -> Callable[[Body], Body]:
     return message
 
 
-@pytest.mark.parametrize(("form", "call"), [("tools", tool_call), ("text", text_call), ("json", json_call)])
+@pytest.mark.parametrize(("form", "call"), [("tools", tool_call), ("text", text_call), ("qwen", json_call)])
 def test_a_bare_model_solves_a_session_in_each_form_of_calls(
     form: Any, call: Callable[..., Body], play: Callable[..., Played]
 ) -> None:
@@ -202,7 +202,7 @@ def test_a_silent_conversation_begins_again_and_the_third_without_an_operation_e
 
 
 @pytest.mark.parametrize(
-    ("form", "written"), [("tools", "call a tool."), ("text", "<tool: status>\n</tool>"), ("json", "<tool_call>\n{")]
+    ("form", "written"), [("tools", "call a tool."), ("text", "<tool: status>\n</tool>"), ("qwen", "<tool_call>\n{")]
 )
 def test_a_reminder_says_how_a_call_is_written_and_lists_no_problems(
     form: Any, written: str, play: Callable[..., Played]

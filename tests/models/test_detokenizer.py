@@ -52,8 +52,8 @@ def test_the_calls_that_a_template_of_mistral_writes_are_read(version: str, cont
     text = Detokenizer(tokenizer).text(_sampled(tokenizer, CALLS, said))
     assert text.startswith(f"{said}[TOOL_CALLS]")
     assert "</s>" not in text
-    assert call_form_of(tokenizer) == "json"
-    assert parse_calls(text, "json", TOOLS) == CALLS
+    assert call_form_of(tokenizer) == ("mistral_list" if version in {"v3", "v7"} else "mistral")
+    assert parse_calls(text, call_form_of(tokenizer), TOOLS) == CALLS
 
 
 def test_no_call_in_the_reasoning_of_mistral_is_read(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_no_call_in_the_reasoning_of_mistral_is_read(tmp_path: Path) -> None:
     sampled += _sampled(tokenizer, CALLS[:1], "")[:-1]
     sampled += tokenizer("[/THINK]Now.", add_special_tokens=False).input_ids
     sampled += _sampled(tokenizer, CALLS[1:], "")
-    assert parse_calls(Detokenizer(tokenizer).text(sampled), "json", TOOLS) == CALLS[1:]
+    assert parse_calls(Detokenizer(tokenizer).text(sampled), "qwen", TOOLS) == CALLS[1:]
 
 
 @pytest.mark.parametrize(("version", "around"), [("v13", "[TOOL_RESULTS]|[/TOOL_RESULTS]"), ("v11", "[INST]|[/INST]")])

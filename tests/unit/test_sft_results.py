@@ -117,7 +117,7 @@ def with_tools(database: str, lua: Language, record: Record) -> Callable[[dict[s
     return make
 
 
-@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize("form", ["text", "qwen"])
 def test_a_prompt_announces_tools_in_the_form_that_the_run_s_model_knew(
     form: CallForm, agn: Agn, with_tools: Callable[[dict[str, str]], str], lua: Language
 ) -> None:

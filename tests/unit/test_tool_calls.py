@@ -6,12 +6,13 @@ import json
 from collections.abc import Mapping
 
 import pytest
+from agnostics.environments.tools.announcement import announcement
 from agnostics.environments.tools.bash import Bash
 from agnostics.environments.tools.call import MalformedCall, ToolCall, parse_calls
 from agnostics.environments.tools.files import Create, Edit, Submit
 from agnostics.environments.tools.form import CallForm, form_of
 from agnostics.environments.tools.python import Python
-from agnostics.environments.tools.tool import Tool, announcement
+from agnostics.environments.tools.tool import Tool
 from hypothesis import example, given
 from hypothesis import strategies as st
 from processor_time import processor_time_limit
@@ -88,7 +89,7 @@ def test_the_content_of_a_call_is_split_into_arguments() -> None:
     ],
 )
 def test_calls_in_json_are_read_as_qwen_llama_and_mistral_write_them(text: str) -> None:
-    assert parse_calls(text, "json", TOOLS) == [ToolCall("bash", {"command": "ls"})]
+    assert parse_calls(text, "qwen", TOOLS) == [ToolCall("bash", {"command": "ls"})]
 
 
 @pytest.mark.parametrize("between", ["; ", ";", "\n", " ;\n ", ""])
@@ -96,7 +97,7 @@ def test_calls_in_json_are_read_as_qwen_llama_and_mistral_write_them(text: str) 
 def test_several_calls_of_llama_follow_each_other(between: str, tag: str) -> None:
     calls = [json.dumps({"name": "bash", "parameters": {"command": text}}) for text in ("ls; pwd", '}; {"name"')]
     calls.append(json.dumps({"name": "submit", "parameters": {"path": "a"}}))
-    assert parse_calls(tag + between.join(calls), "json", TOOLS) == [
+    assert parse_calls(tag + between.join(calls), "qwen", TOOLS) == [
         ToolCall("bash", {"command": "ls; pwd"}),
         ToolCall("bash", {"command": '}; {"name"'}),
         ToolCall("submit", {"path": "a"}),
@@ -105,9 +106,9 @@ def test_several_calls_of_llama_follow_each_other(between: str, tag: str) -> Non
 
 def test_the_calls_of_mistral_are_a_list() -> None:
     calls = [{"name": "bash", "arguments": {"command": "ls"}}, {"name": "shell"}, 1, {"name": "x", "arguments": {}}]
-    found = parse_calls(f"[TOOL_CALLS] {json.dumps(calls)}", "json", TOOLS)
+    found = parse_calls(f"[TOOL_CALLS] {json.dumps(calls)}", "qwen", TOOLS)
     assert [type(call) for call in found] == [ToolCall, MalformedCall, MalformedCall, MalformedCall]
-    assert parse_calls("[TOOL_CALLS] []", "json", TOOLS) == []
+    assert parse_calls("[TOOL_CALLS] []", "qwen", TOOLS) == []
 
 
 @given(st.lists(st.tuples(LINES, TEXTS, st.booleans()), min_size=1, max_size=4), TEXTS)
@@ -117,7 +118,7 @@ def test_several_calls_of_mistral_each_have_a_mark(calls: list[tuple[str, str, b
     for path, content, has_id in calls:
         call_id = "[CALL_ID]a1b2c3d4e" if has_id else ""
         text += f"[TOOL_CALLS]create{call_id}[ARGS]{json.dumps({'path': path, 'content': content})}"
-    assert parse_calls(text, "json", TOOLS) == [
+    assert parse_calls(text, "qwen", TOOLS) == [
         ToolCall("create", {"path": path, "content": content}) for path, content, _ in calls
     ]
 
@@ -125,7 +126,7 @@ def test_several_calls_of_mistral_each_have_a_mark(calls: list[tuple[str, str, b
 def test_what_follows_a_malformed_call_of_mistral_is_read_where_its_arguments_end() -> None:
     bad = ['shell[ARGS]{"a": 1}', 'bash[ARGS]["ls"]', "bash[ARGS]null", "bash[ARGS]{}"]
     marked = [f"[TOOL_CALLS]{call}" for call in (*bad, 'submit[ARGS]{"path": "a"}')]
-    *malformed, last = parse_calls("".join(marked), "json", TOOLS)
+    *malformed, last = parse_calls("".join(marked), "qwen", TOOLS)
     assert [call.reason for call in malformed if isinstance(call, MalformedCall)] == [
         "there is no tool 'shell'; the tools are: bash, create, edit, submit",
         "bash: the arguments are not a JSON object",
@@ -138,7 +139,7 @@ def test_what_follows_a_malformed_call_of_mistral_is_read_where_its_arguments_en
 def test_what_follows_a_call_of_mistral_and_is_none_is_malformed() -> None:
     call = '[TOOL_CALLS]submit[ARGS]{"path": "a"}'
     for rest in ("}", " I am done.", " I am done.[TOOL_CALLS]bash[ARGS]{}"):
-        assert parse_calls(call + rest, "json", TOOLS) == [
+        assert parse_calls(call + rest, "qwen", TOOLS) == [
             ToolCall("submit", {"path": "a"}),
             MalformedCall("after a call there may be other calls only, as [TOOL_CALLS]NAME[ARGS]{...}"),
         ]
@@ -154,24 +155,24 @@ def test_a_call_in_a_string_of_another_familys_call_is_none() -> None:
             as_json("bash", {"command": command}),
             f'{{"name": "bash", "parameters": {arguments}}}',
         ):
-            assert parse_calls(text, "json", TOOLS) == [ToolCall("bash", {"command": command})]
+            assert parse_calls(text, "qwen", TOOLS) == [ToolCall("bash", {"command": command})]
 
 
 def test_what_follows_a_call_of_llama_and_is_none_is_malformed() -> None:
     call = json.dumps({"name": "submit", "parameters": {"path": "a"}})
-    ran, said = parse_calls(f"{call}; I am done; {call}", "json", TOOLS)
+    ran, said = parse_calls(f"{call}; I am done; {call}", "qwen", TOOLS)
     assert ran == ToolCall("submit", {"path": "a"})
     assert said == MalformedCall("the call is not valid JSON: Expecting value (character 49)")
 
 
 def test_a_string_of_json_may_hold_a_closing_tag() -> None:
     arguments = {"command": "echo '<tool_call>\n</tool_call>\n'"}
-    assert parse_calls(as_json("bash", arguments), "json", TOOLS) == [ToolCall("bash", arguments)]
+    assert parse_calls(as_json("bash", arguments), "qwen", TOOLS) == [ToolCall("bash", arguments)]
 
 
-@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize("form", ["text", "qwen"])
 def test_calls_are_in_order_and_those_in_the_reasoning_do_not_count(form: CallForm) -> None:
-    call = {"text": as_text("submit", "a"), "json": as_json("submit", {"path": "a"})}[form]
+    call = {"text": as_text("submit", "a"), "qwen": as_json("submit", {"path": "a"})}[form]
     other = call.replace("submit", "shell")
     text = f"<think>\n{call}\n</think>\n{call}\n{other}\n{call}"
     assert [type(found) for found in parse_calls(text, form, TOOLS)] == [ToolCall, MalformedCall, ToolCall]
@@ -267,7 +268,7 @@ UNTERMINATED = "the call is not valid JSON: Unterminated string starting at (cha
     ],
 )
 def test_a_malformed_call_in_json_says_what_to_do(call: str, expected: str) -> None:
-    assert reason(f"<tool_call>\n{call}\n</tool_call>", "json") == expected
+    assert reason(f"<tool_call>\n{call}\n</tool_call>", "qwen") == expected
 
 
 @pytest.mark.parametrize(
@@ -291,29 +292,29 @@ def test_a_malformed_call_in_json_says_what_to_do(call: str, expected: str) -> N
     ],
 )
 def test_a_call_that_is_not_whole_is_malformed(text: str, expected: str) -> None:
-    assert reason(text, "json") == expected
+    assert reason(text, "qwen") == expected
 
 
 @pytest.mark.parametrize("fence", ["```json", "```"])
 def test_a_message_may_begin_with_a_call_in_a_block_of_code(fence: str) -> None:
     call = '{"name": "bash", "arguments": {"command": "ls"}}'
     text = f"{fence}\n{call}\n```\n\nThis lists the files.\n{fence}\n{call}\n```"
-    assert parse_calls(text, "json", TOOLS) == [ToolCall("bash", {"command": "ls"})]
-    assert parse_calls(f"I could write:\n{text}", "json", TOOLS) == []
-    assert parse_calls('```json\n{"answer": 42}\n```', "json", TOOLS) == []
-    assert reason('```json\n{"name": "bash"}\n```', "json").startswith("the call needs a name and arguments")
+    assert parse_calls(text, "qwen", TOOLS) == [ToolCall("bash", {"command": "ls"})]
+    assert parse_calls(f"I could write:\n{text}", "qwen", TOOLS) == []
+    assert parse_calls('```json\n{"answer": 42}\n```', "qwen", TOOLS) == []
+    assert reason('```json\n{"name": "bash"}\n```', "qwen").startswith("the call needs a name and arguments")
 
 
 def test_a_number_is_read_as_long_as_it_is_short() -> None:
-    assert reason(as_json("bash", {"command": "."}).replace('"."', "1" * 41), "json").endswith("of more than 40 digits")
-    assert reason(as_json("bash", {"command": "."}).replace('"."', "1e999"), "json").endswith("that is too large")
+    assert reason(as_json("bash", {"command": "."}).replace('"."', "1" * 41), "qwen").endswith("of more than 40 digits")
+    assert reason(as_json("bash", {"command": "."}).replace('"."', "1e999"), "qwen").endswith("that is too large")
 
 
 def test_a_reason_is_short_whatever_the_model_wrote() -> None:
     assert len(reason(as_text("x" * MEGABYTE, "ls"), "text")) < 200
-    assert len(reason(as_json("x" * MEGABYTE, {}), "json")) < 200
-    assert len(reason(as_json("bash", {"command": "", "x" * MEGABYTE: ""}), "json")) < 200
-    assert len(reason(f"[TOOL_CALLS]{'x' * MEGABYTE}[ARGS]{{}}", "json")) < 200
+    assert len(reason(as_json("x" * MEGABYTE, {}), "qwen")) < 200
+    assert len(reason(as_json("bash", {"command": "", "x" * MEGABYTE: ""}), "qwen")) < 200
+    assert len(reason(f"[TOOL_CALLS]{'x' * MEGABYTE}[ARGS]{{}}", "qwen")) < 200
 
 
 @pytest.mark.parametrize(
@@ -330,7 +331,7 @@ def test_a_reason_is_short_whatever_the_model_wrote() -> None:
         "[1]",
     ],
 )
-@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize("form", ["text", "qwen"])
 def test_a_text_that_is_no_call_gives_none(text: str, form: CallForm) -> None:
     assert parse_calls(text, form, TOOLS) == []
 
@@ -341,7 +342,7 @@ def test_a_text_without_tags_gives_no_call(text: str) -> None:
     if "<" not in text:
         assert parse_calls(text, "text", TOOLS) == []
     if "<" not in text and "{" not in text:
-        assert parse_calls(text, "json", TOOLS) == []
+        assert parse_calls(text, "qwen", TOOLS) == []
 
 
 PIECES = ["<tool: ", "bash", ">", "\n", "</tool>", "<tool_call>", "</tool_call>", '{"name": ', '"bash"', '"', "}", "{"]
@@ -350,7 +351,7 @@ MARKS = ["<|python_tag|>", "[TOOL_CALLS]", "[CALL_ID]", "[ARGS]"]
 
 @given(st.lists(st.sampled_from([*PIECES, *MARKS, "\\", "\0", "1e999", "Infinity", "\ud800"])).map("".join))
 def test_no_text_raises(text: str) -> None:
-    for form in ("text", "json"):
+    for form in ("text", "qwen"):
         parse_calls(text, form, TOOLS)
 
 
@@ -371,7 +372,7 @@ def test_a_call_is_read_as_it_was_written_as_text(path: str, content: str, aroun
 @given(TEXTS, TEXTS, TEXTS)
 def test_a_call_is_read_as_it_was_written_as_json(path: str, old: str, new: str) -> None:
     arguments = {"path": path, "old": old, "new": new}
-    assert parse_calls(as_json("edit", arguments), "json", TOOLS) == [ToolCall("edit", arguments)]
+    assert parse_calls(as_json("edit", arguments), "qwen", TOOLS) == [ToolCall("edit", arguments)]
 
 
 @pytest.mark.parametrize(
@@ -408,7 +409,7 @@ def test_a_call_is_read_as_it_was_written_as_json(path: str, old: str, new: str)
         "```" + " " * MEGABYTE + '\n{"name"',
     ],
 )
-@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize("form", ["text", "qwen"])
 def test_a_megabyte_is_parsed_without_taking_quadratic_time(text: str, form: CallForm) -> None:
     with processor_time_limit(5):
         parse_calls(text, form, TOOLS)
@@ -416,8 +417,10 @@ def test_a_megabyte_is_parsed_without_taking_quadratic_time(text: str, form: Cal
 
 def test_the_form_is_that_which_the_chat_template_knows() -> None:
     assert form_of("{{ '<tool: bash>' }}<tool_call>") == form_of("{% for m in messages %}{% endfor %}") == "text"
-    assert form_of("{{- '[TOOL_CALLS] [' }}") == "json"
-    assert form_of("{{- '<tool_call>\\n' }}") == form_of("'<|start_header_id|>ipython<|end_header_id|>'") == "json"
+    assert form_of("{{- '<tool_call>\\n' }}") == "qwen"
+    assert form_of("'<|start_header_id|>ipython<|end_header_id|>'") == form_of("<|python_tag|>") == "llama"
+    assert form_of("{{- '[TOOL_CALLS] [' }}") == "mistral_list"
+    assert form_of("{{- '[TOOL_CALLS]' + name + '[ARGS]' }}") == "mistral"
 
 
 def test_the_announcement_as_text_is_that_of_section_17() -> None:
@@ -425,6 +428,15 @@ def test_the_announcement_as_text_is_that_of_section_17() -> None:
         "You have access to the following tools:\n\n<tool: create>\n[path]\n[content]\n</tool>\n"
         f"{Create.description}\n\n<tool: submit>\n[path]\n</tool>\n{Submit.description}"
     )
+
+
+@pytest.mark.parametrize("form", ["mistral", "mistral_list"])
+def test_the_form_that_is_announced_to_mistral_is_read_as_a_call(form: CallForm) -> None:
+    announced = announcement([Bash()], form)
+    assert announced.startswith(f"[AVAILABLE_TOOLS]{json.dumps([Bash().schema], ensure_ascii=False)}[/AVAILABLE_TOOLS]")
+    _, call = announced.split("end your message with ")
+    called = call.replace("NAME", "bash" if form == "mistral" else '"bash"').replace("ARGUMENTS", '"command": "ls"')
+    assert parse_calls(f"I look.\n{called}", form, TOOLS) == [ToolCall("bash", {"command": "ls"})]
 
 
 def test_what_is_announced_as_usage_is_read_as_a_call() -> None:

@@ -8,10 +8,11 @@ from typing import ClassVar
 from agnostics.environments.environment import Environment, Episode, Transition
 from agnostics.environments.public_tests import check_public_tests, with_shown_tests
 from agnostics.environments.tool_use import check_command_s, use_tools
+from agnostics.environments.tools.announcement import announcement
 from agnostics.environments.tools.bash import Bash
 from agnostics.environments.tools.files import Create, Edit, Submit
 from agnostics.environments.tools.form import CallForm
-from agnostics.environments.tools.tool import Tool, announcement
+from agnostics.environments.tools.tool import Tool
 from agnostics.sandbox.session import Session
 from agnostics.types.language import Language
 from agnostics.types.rollout import Action

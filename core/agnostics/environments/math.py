@@ -8,9 +8,10 @@ from typing import ClassVar
 
 from agnostics.environments.environment import Environment, Episode, EpisodeLimits, Transition
 from agnostics.environments.tool_use import check_command_s, use_tools
+from agnostics.environments.tools.announcement import announcement
 from agnostics.environments.tools.form import CallForm
 from agnostics.environments.tools.python import Python
-from agnostics.environments.tools.tool import Tool, announcement
+from agnostics.environments.tools.tool import Tool
 from agnostics.math import Equality, final_answer
 from agnostics.math.packages import check_packages
 from agnostics.sandbox.session import Session

@@ -9,10 +9,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from agnostics.environments.tools.announcement import announcement
 from agnostics.environments.tools.call import MalformedCall, ToolCall, parse_calls, resolve_call
 from agnostics.environments.tools.form import CallForm
 from agnostics.environments.tools.json_call import one_json_call
-from agnostics.environments.tools.tool import Tool, ToolLimits, announcement
+from agnostics.environments.tools.tool import Tool, ToolLimits
 from agnostics.gateway.conversation import (
     ChatMessage,
     FunctionCall,
@@ -47,7 +48,10 @@ _CUT_OFF = "Your message has reached its limit of {tokens} tokens, and was cut o
 _FORMS = {
     "tools": ".",
     "text": ", as in:\n<tool: status>\n</tool>",
-    "json": ', as in:\n<tool_call>\n{"name": "status", "arguments": {}}\n</tool_call>',
+    "qwen": ', as in:\n<tool_call>\n{"name": "status", "arguments": {}}\n</tool_call>',
+    "llama": ', as in:\n{"name": "status", "parameters": {}}',
+    "mistral": ", as in:\n[TOOL_CALLS]status[ARGS]{}",
+    "mistral_list": ', as in:\n[TOOL_CALLS][{"name": "status", "arguments": {}}]',
 }
 """How a call is written, in a reminder: a model that calls nothing may have the form wrong."""
 
@@ -61,7 +65,7 @@ class BareModel(ModelPlayer):
     row, with the same results. After three stuck ones in a row in which no operation was carried out, it ends.
     """
 
-    form: Literal["tools", "text", "json"] = "tools"
+    form: Literal["tools"] | CallForm = "tools"
     """How the model calls tools: as its API has it, or in its text, in one of the forms of environments."""
     turns: Annotated[int, Field(ge=1)] = 2000
     """The most messages of the model."""
@@ -166,7 +170,7 @@ class _Match:
         for number, call in enumerate(reply.calls):
             text = self._carry_out(_tool_call(call, self._tools)) if number < _MAX_CALLS else "not carried out"
             yield ChatMessage("tool", text, call_id=call.id)
-        form: CallForm = "json" if self._player.form == "tools" else self._player.form
+        form: CallForm = "qwen" if self._player.form == "tools" else self._player.form
         if not reply.calls and (calls := parse_calls(reply.text, form, self._tools)):
             texts = (f"Result of {_name(call)}:\n{self._carry_out(call)}" for call in calls[:_MAX_CALLS])
             yield ChatMessage("user", self._cut_off(reply) + "\n\n".join(texts))

@@ -8,9 +8,10 @@ from functools import cache
 from typing import Any, ClassVar
 
 from agnostics.environments.environment import Environment, Episode, EpisodeLimits, Transition
+from agnostics.environments.tools.announcement import announcement
 from agnostics.environments.tools.call import MalformedCall, ToolCall, parse_calls
 from agnostics.environments.tools.form import CallForm
-from agnostics.environments.tools.tool import ToolInterface, announcement
+from agnostics.environments.tools.tool import ToolInterface
 from agnostics.referee.grading import data_of_run, data_of_submission, task_of_run, why_too_large
 from agnostics.referee.prompt import runs_rule, submission_rule
 from agnostics.referee.protocol import Protocol, load_protocol

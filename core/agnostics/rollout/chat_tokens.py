@@ -10,8 +10,8 @@ from typing import Any
 
 from jinja2 import TemplateError
 
+from agnostics.environments.tools.announcement import json_announcement
 from agnostics.environments.tools.form import CallForm
-from agnostics.environments.tools.tool import json_announcement
 from agnostics.gateway.api import json_object
 from agnostics.gateway.chat_completions import tool_json
 from agnostics.gateway.conversation import ChatMessage, FunctionCall, FunctionTool, ModelRequest
@@ -35,7 +35,7 @@ class ChatTokens:
         self._renderer = renderer
         self._knows_tools = "tools" in str(renderer.tokenizer.chat_template)
         self._answered = OrderedDict[bytes, tuple[int, ...]]()
-        self.form: CallForm = call_form_of(renderer.tokenizer) if self._knows_tools else "json"
+        self.form: CallForm = call_form_of(renderer.tokenizer) if self._knows_tools else "qwen"
         """The form in which the model calls tools."""
 
     def prompt(self, request: ModelRequest) -> tuple[int, ...]:
@@ -96,7 +96,7 @@ class ChatTokens:
 
 def _with_announcement(messages: Sequence[ChatMessage], tools: Sequence[Mapping[str, Any]]) -> Iterator[ChatMessage]:
     """The messages with the tools in the system prompt, for a template that does not know of tools."""
-    announced, rest = json_announcement(tools), messages
+    announced, rest = json_announcement(tools, "qwen"), messages
     if messages[:1] and messages[0].role == "system":
         announced, rest = f"{messages[0].text}\n\n{announced}", messages[1:]
     yield ChatMessage("system", announced)

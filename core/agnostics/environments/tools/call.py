@@ -16,7 +16,7 @@ from agnostics.environments.tools.text_call import text_calls
 from agnostics.environments.tools.tool import ArgumentError, ToolInterface, shown
 from agnostics.types.code_extraction import strip_reasoning
 
-_OPENINGS: Mapping[CallForm, tuple[str, ...]] = {"json": (QWEN_OPEN, MARK), "text": (TEXT_OPEN,)}
+_JSON_OPENINGS = (QWEN_OPEN, MARK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def parse_calls(text: str, form: CallForm, tools: Sequence[ToolInterface]) -> li
 def raw_calls(answer: str, form: CallForm) -> Iterable[RawCall | ArgumentError]:
     """As `parse_calls`, of an answer without reasoning, before their tools are known.
 
-    In JSON they are in the form of the family whose mark comes first.
+    In JSON they may be in the form of any family; that whose mark comes first is read.
     """
     if form == "text":
         return text_calls(answer)
@@ -57,7 +57,8 @@ def raw_calls(answer: str, form: CallForm) -> Iterable[RawCall | ArgumentError]:
 
 def text_before_calls(answer: str, form: CallForm) -> str:
     """The text before the first call of an answer that has one; Llama's calls are the whole message."""
-    places = [place for mark in _OPENINGS[form] if (place := answer.find(mark)) >= 0]
+    marks = (TEXT_OPEN,) if form == "text" else _JSON_OPENINGS
+    places = [place for mark in marks if (place := answer.find(mark)) >= 0]
     return answer[: min(places)].rstrip() if places else ""
 
 

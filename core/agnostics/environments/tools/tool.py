@@ -1,16 +1,14 @@
-"""The tool: its interface, its result, and the part of a system prompt that describes tools."""
+"""The tool: its interface and its result."""
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from agnostics.environments.tools.form import CallForm
 from agnostics.sandbox.session import Session
 from agnostics.types.task import Frozen
 from agnostics.types.verification import Verdict
@@ -93,31 +91,6 @@ class Tool(ToolInterface):
     @abstractmethod
     def run(self, session: Session, arguments: Mapping[str, str], limits: ToolLimits) -> ToolResult:
         """Do it. What the model did wrong is in the result; raises SessionError if the sandbox fails."""
-
-
-def announcement(tools: Sequence[ToolInterface], form: CallForm) -> str:
-    """The part of a system prompt that describes the tools.
-
-    In the text form it is as in section 17 of the Code World Model's paper; in JSON, what the template of Qwen 3 makes
-    of `tools=`.
-    """
-    return json_announcement([tool.schema for tool in tools]) if form == "json" else _text_announcement(tools)
-
-
-def _text_announcement(tools: Sequence[ToolInterface]) -> str:
-    described = (f"<tool: {tool.name}>\n{tool.usage}\n</tool>\n{tool.description}" for tool in tools)
-    return "\n\n".join(["You have access to the following tools:", *described])
-
-
-def json_announcement(schemas: Sequence[Mapping[str, Any]]) -> str:
-    """As `announcement`, of tools with these schemas, to be called in JSON."""
-    written = "\n".join(json.dumps(schema, ensure_ascii=False) for schema in schemas)
-    return (
-        "# Tools\n\nYou may call one or more functions to assist with the user query.\n\n"
-        f"You are provided with function signatures within <tools></tools> XML tags:\n<tools>\n{written}\n</tools>\n\n"
-        "For each function call, return a json object with function name and arguments within <tool_call></tool_call> "
-        'XML tags:\n<tool_call>\n{"name": <function-name>, "arguments": <args-json-object>}\n</tool_call>'
-    )
 
 
 def shown(name: str) -> str:

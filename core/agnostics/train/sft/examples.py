@@ -93,7 +93,7 @@ class _Prompts:
         found = self.plugins.environment(config.get("environment", "answer"))
         environment = configured_environment(found, config.get("environment_options", {}))
         form = config.get(CALL_FORM)
-        if form is None and environment.system_prompt(language, "text") != environment.system_prompt(language, "json"):
+        if form is None and environment.system_prompt(language, "text") != environment.system_prompt(language, "qwen"):
             raise UsageError(
                 f"run {run} is of an earlier version, which did not store the form of tool calls in its prompts; "
                 "name other runs"
