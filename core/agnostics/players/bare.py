@@ -24,7 +24,7 @@ from agnostics.gateway.conversation import (
 )
 from agnostics.gateway.recorded import RecordedBackend
 from agnostics.inference.openai_client import ContextExceeded
-from agnostics.players.model_player import ModelPlayer
+from agnostics.players.model_player import OUTPUT_TOKENS, ModelPlayer
 from agnostics.players.player import Game
 from agnostics.players.referee_tools import session_tools
 from agnostics.players.session_calls import SessionCalls
@@ -39,8 +39,6 @@ _REPEATS = 5
 _IDLE_CONVERSATIONS = 3
 _FRESH = 2
 """Messages of a conversation that has just begun."""
-_OUTPUT_TOKENS = 32_768
-"""Of a reply, where the protocol has no limit."""
 _BEGIN = "Begin: call fetch."
 _AGAIN = "The session goes on, and files are kept. Begin: call fetch."
 _REMINDER = "The session is not finished. Go on: call a tool{form}\n\n{status}"
@@ -115,7 +113,7 @@ class _Match:
         tools = [_function_tool(tool) for tool in self._tools] if player.form == "tools" else []
         self._request = ModelRequest(
             (*self._rules(), ChatMessage("user", _BEGIN)),
-            max_tokens=protocol.output_tokens or _OUTPUT_TOKENS,
+            max_tokens=protocol.output_tokens or OUTPUT_TOKENS,
             tools=tuple(tools),
             temperature=player.temperature,
         )

@@ -15,6 +15,8 @@ from agnostics.players.player import Game, Player
 from agnostics.types.errors import UsageError
 
 _KEY = "OPENAI_API_KEY"
+OUTPUT_TOKENS = 32_768
+"""Of a reply, where the protocol has no limit."""
 
 
 @dataclass

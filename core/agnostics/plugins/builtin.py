@@ -72,8 +72,9 @@ def agn_callbacks() -> list[RunCallback]:
 
 @hookimpl
 def agn_players() -> Iterable[Player]:
-    """The replay of recorded programs, and a bare model; imported when a player is looked up."""
+    """The replay of recorded programs, and models without agent software; imported when a player is looked up."""
     from agnostics.players.bare import BareModel
+    from agnostics.players.direct import DirectModel
     from agnostics.players.replay import Replay
 
-    return [BareModel(), Replay()]
+    return [BareModel(), DirectModel(), Replay()]

@@ -14,6 +14,7 @@ CLIENT = "session"
 """The name of the client in the box."""
 LIBRARY_FOLDER = "reference_lib"
 """The folder of the workspace that holds the reference library."""
+_NO_HARD_CODING = "A program must compute its output from its input: do not print outputs that are written into it."
 _HOSTS: dict[HostLanguage, str] = {"python": "Python", "javascript": "JavaScript", "rust": "Rust"}
 
 
@@ -39,6 +40,18 @@ def tool_prompt(language: Language, protocol: Protocol, problems: Sequence[Probl
     """As `session_prompt`, for a player without a shell, whose operations are tools."""
     tools = "## Tools\n\n" + "\n".join(_tools(protocol, _suffix(language)))
     return "\n\n".join(_sections(language, protocol, problems, "fetch", tools)) + "\n"
+
+
+def program_prompt(language: Language, protocol: Protocol) -> str:
+    """The prompt for a player without operations, whose every message is a program that is submitted."""
+    rules = (
+        f"Each problem is solved by a program in {language.name}, which reads its input from stdin and prints its "
+        "output to stdout. It is graded on hidden tests, of which none is shown; there is no partial credit, and "
+        f"{_submissions(protocol)}. {submission_rule(protocol)} {_NO_HARD_CODING}",
+        "Answer with one code block that holds the whole program.",
+    )
+    advice = [f"## Advice\n\n{protocol.advice.strip()}"] if protocol.advice.strip() else []
+    return "\n\n".join([*rules, *advice, language.prompt.strip()]) + "\n"
 
 
 def _suffix(language: Language) -> str:
@@ -124,7 +137,7 @@ def _rules(protocol: Protocol, language: Language, suffix: str) -> Iterator[str]
     yield submission_rule(protocol)
     if protocol.runs is not None:
         yield f"There are {plural(protocol.runs, 'run')} for each problem; you may submit before they are used."
-    yield "A program must compute its output from its input: do not print outputs that are written into the program."
+    yield _NO_HARD_CODING
     yield "Do not look for the hidden tests or for other sessions, and do not interfere with the referee."
     if protocol.host_language == "none":
         yield (
