@@ -9,6 +9,8 @@ import pytest
 from agnostics.analysis import failure_clusters
 from agnostics.analysis.failure_clusters import message_template
 from agnostics.analysis.reward_hacking import detectors
+from agnostics.complexity import complexity_in
+from agnostics.environments.termination import claim_in
 from agnostics.types import code_extraction
 from agnostics.types.code_extraction import extract_program, strip_reasoning
 from hypothesis import given
@@ -54,6 +56,9 @@ def test_a_word_is_before_a_quotation_exactly_if_it_matches_the_simple_pattern(l
         lambda: extract_program("```\n" * (MEGABYTE // 4), {"lua"}),
         lambda: strip_reasoning("<think>" * (MEGABYTE // 7)),
         lambda: strip_reasoning("[THINK]" * (MEGABYTE // 7)),
+        lambda: claim_in(" " * MEGABYTE + "x"),
+        lambda: claim_in("#T " * (MEGABYTE // 3) + "x"),
+        lambda: complexity_in("O(" + "(n)" * (MEGABYTE // 3)),
         lambda: detectors._EXIT.search("exit(" + " " * MEGABYTE),
         lambda: detectors._EXIT.search("exit" + " " * MEGABYTE),
         lambda: detectors._FLOAT.fullmatch("1" * MEGABYTE + "x"),

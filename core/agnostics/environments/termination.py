@@ -18,7 +18,7 @@ from agnostics.types.task import Comparison, Task, Test
 from agnostics.types.verification import Verdict, Verification
 
 Label = Literal["T", "NT"]
-_MARK = re.compile(r"^(?P<input>[^\n]*?)[ \t]*#(?P<label>NT|T)[ \t]*$", re.MULTILINE)
+_MARK = re.compile(r"#(?P<label>NT|T)[ \t]*+$", re.MULTILINE)
 _REQUEST = """\
 Does this {language} program end on every input, or is there an input on which it runs for ever? It reads standard \
 input.{about}
@@ -48,7 +48,8 @@ class Claim:
 def claim_in(completion: str) -> Claim | None:
     """The claim at the last `#T` or `#NT` after a model's reasoning; None if there is none.
 
-    The input of `#NT` stands before it on its line, else in the last code block before it.
+    The input of `#NT` stands before it on its line, else in the last code block before it. Takes time linear in the
+    completion.
     """
     text = strip_reasoning(completion)
     marks = list(_MARK.finditer(text))
@@ -57,9 +58,10 @@ def claim_in(completion: str) -> Claim | None:
     mark = marks[-1]
     if mark["label"] == "T":
         return Claim("T")
-    if before := mark["input"].strip("` \t"):
-        return Claim("NT", f"{before}\n")
-    blocks = [block for _, block in code_blocks(text[: mark.start()])]
+    above, _, before = text[: mark.start()].rpartition("\n")
+    if stripped := before.strip("` \t"):
+        return Claim("NT", f"{stripped}\n")
+    blocks = [block for _, block in code_blocks(above)]
     return Claim("NT", blocks[-1] if blocks else None)
 
 
