@@ -121,6 +121,16 @@ def test_a_law_without_noise_is_exact_and_three_points_have_no_interval() -> Non
         fit_power_law([1.0, 1.0], [1.0, 2.0])
 
 
+def test_runs_of_one_compute_beside_a_single_other_run_have_an_interval_that_holds_the_law() -> None:
+    held, trials = 0, 200
+    for seed in range(trials):
+        noise = 0.1 * default_rng(seed).standard_normal(6)
+        law = fit_power_law([1e18] * 5 + [1e19], [math.exp(0.5 * (i == 5) + e) for i, e in enumerate(noise)], seed=seed)
+        assert law.interval
+        held += law.interval[0] <= 0.5 / math.log(10) <= law.interval[1]
+    assert 0.9 <= held / trials <= 0.99
+
+
 def test_runs_within_one_percent_of_the_best_of_their_scale_are_kept() -> None:
     losses = {1e15: [2.0, 2.019, 2.021], 1.2e15: [2.5], 4e15: [1.0, 1.0101]}
     runs = [ScalingRun("r", "m", compute, 1, 1, 1, loss, "v") for compute, of in losses.items() for loss in of]

@@ -50,8 +50,9 @@ def fit_power_law(x: Sequence[float], y: Sequence[float], *, seed: int = 0) -> P
 def _interval(centred: Any, log_y: Any, exponent: float, rng: Any) -> tuple[float, float]:
     """The interval of the slope `exponent` of `log_y` over the `centred` abscissas."""
     error, fitted = _standard_error(centred, log_y[None])[0], log_y.mean() + exponent * centred
-    leverage = 1 / len(centred) + centred**2 / (centred @ centred)
-    residuals = (log_y - fitted) / np.sqrt(1 - leverage)
+    spare = 1 - 1 / len(centred) - centred**2 / (centred @ centred)  # 1 - leverage
+    free = spare > _SAME  # the line passes through the only point at its x if all others are at one
+    residuals = np.where(free, (log_y - fitted) / np.sqrt(np.where(free, spare, 1)), 0)
     residuals -= residuals.mean()
     drawn = fitted + residuals[rng.integers(len(centred), size=(_RESAMPLES, len(centred)))]
     errors = _standard_error(centred, drawn)
