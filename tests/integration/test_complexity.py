@@ -263,3 +263,16 @@ def test_the_command_names_the_class_of_a_program_in_a_file(tmp_path: Path, caps
     assert cli.call(["complexity", *words, "--seconds", "0.1", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["time"]["class"] == "O(n^2)"
     assert cli.call(["complexity", str(tmp_path / "missing.lua")]) == 2
+
+
+@pytest.mark.parametrize(
+    ("program", "message"), [("local n = io.read(", "near '<eof>'"), ("error('no numbers')", "no numbers")]
+)
+def test_the_command_says_why_a_program_cannot_be_measured(
+    program: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "wrong.lua").write_text(program)
+    assert cli.call(["complexity", str(tmp_path / "wrong.lua"), "--sandbox", "bubblewrap"]) == 2
+    printed = capsys.readouterr().err
+    assert "fails at n = 1" in printed
+    assert message in printed

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from agnostics.complexity import Measurement
     from agnostics.complexity.measurement import Inputs
     from agnostics.plugins.manager import PluginManager
+    from agnostics.types.verification import Verification
+
+_MESSAGE_CHARACTERS = 300
 
 
 @click.command("complexity")
@@ -76,10 +79,10 @@ def _measured(
     from agnostics.complexity import MeasurementLimits, measure
     from agnostics.environments.complexity import LARGEST, LARGEST_GENERATED
     from agnostics.types.task import Task
-    from agnostics.types.verification import Verification
     from agnostics.verify import Verifier
 
     chosen = plugins.language(language)
+    runs: list[Verification] = []
     limits = MeasurementLimits(run_s=seconds, largest=largest or (LARGEST_GENERATED if generator else LARGEST))
     with (
         Verifier(sandbox, 1, plugins.languages(), plugins.sandboxes()) as verifier,
@@ -87,9 +90,21 @@ def _measured(
     ):
 
         async def run(task: Task) -> Verification:
-            return await asyncio.wrap_future(verifier.submit(chosen, program, task))
+            runs.append(await asyncio.wrap_future(verifier.submit(chosen, program, task)))
+            return runs[-1]
 
-        return asyncio.run(measure(run, inputs, limits))
+        measured = asyncio.run(measure(run, inputs, limits))
+    if not measured.times_ms:
+        raise UsageError(_failure(runs[-1]))
+    return measured
+
+
+def _failure(verification: Verification) -> str:
+    from agnostics.types.failed_program import failed_program_of
+
+    failed = failed_program_of(verification)
+    message = " ".join(failed.message.split())[:_MESSAGE_CHARACTERS] if failed else ""
+    return f"the program fails at n = 1, its smallest input: {verification.verdict}{message and f': {message}'}"
 
 
 @contextmanager
