@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 
 import pytest
 from agnostics.traces.cwm_format import (
@@ -112,6 +113,19 @@ def test_a_recursive_function_has_the_locals_of_each_scope() -> None:
     assert [event.name for event in trace.events] == ["f", "f", "f", "f", "f", "<module>"]
     assert trace.ended == "killed"
     assert dict(list(frames_of(trace))[4].locals) == {"k": "1"}
+
+
+def test_a_file_that_no_tracer_writes_takes_no_more_memory_than_its_own() -> None:
+    with pytest.raises(TraceError, match="the trace has 1001 bytes"):
+        read("\n" * 1001, bytes=1000)
+    short = b'{"e":"line","l":1,"d":0}\n' + b"\n" * 10_000_000
+    tracemalloc.start()
+    try:
+        with pytest.raises(TraceError, match="line 2 of the trace"):
+            read_trace(PROGRAM, short, TraceLimits())
+        assert tracemalloc.get_traced_memory()[1] < 2 * len(short)
+    finally:
+        tracemalloc.stop()
 
 
 def test_lines_are_counted_as_python_counts_them() -> None:

@@ -46,10 +46,14 @@ _DECODER = msgspec.json.Decoder(_Line)
 def read_trace(program: str, data: bytes, limits: TraceLimits) -> Trace:
     """The trace of `program` in what its tracer wrote; a last line that is not whole does not count.
 
-    Raises TraceError, with the number of the line, if one is not as a tracer with these limits writes it.
+    Raises TraceError, with the number of the line, if one is not as a tracer with these limits writes it, or if there
+    are more bytes than it writes.
     """
+    data = data.rstrip(b"\0")
+    if len(data) > limits.bytes:
+        raise TraceError(f"the trace has {len(data)} bytes, of a tracer at most {limits.bytes}")
     reader = _Reader(program, limits)
-    lines = data.rstrip(b"\0").split(b"\n")[:-1]
+    lines = data.split(b"\n", limits.events + 2)[:-1]  # one more than there may be tells that there are too many
     events = tuple(reader.events(lines))
     return Trace(program, events, reader.ended)
 
