@@ -200,6 +200,22 @@ def test_cyclic_values_are_shown_as_their_reprs_are(runner: TraceRunner) -> None
     }
 
 
+def test_a_slot_that_a_class_has_from_another_one_is_no_attribute(runner: TraceRunner) -> None:
+    program = """
+class Large:
+    __slots__ = [*map("at{}".format, range(20000))]
+class Small:
+    __slots__ = ["own"]
+    far = Large.at19999
+objects = [Small(), Small()]
+objects[0].own = 5
+last = 1
+"""
+    run = traced(runner, program)
+    assert run.verdict is Verdict.ACCEPTED
+    assert last_locals(run)["objects"] == "[<Small own=5>, <Small>]"
+
+
 def test_a_change_within_a_value_is_seen(runner: TraceRunner) -> None:
     run = traced(runner, "a = [1]\nb = a\nb.append(2)\nc = 1\n")
     assert [dict(event.changed) for event in events_of(run)] == [

@@ -548,8 +548,8 @@ static void put_slots(Text *text, PyObject *value, int *count)
         PyObject *dict = PyType_Check(type) && is_heap(type) ? type_dict(type) : NULL;
         Py_ssize_t position = 0;
         while (dict && !text->cut && PyDict_Next(dict, &position, &key, &member)) {
-            if (!Py_IS_TYPE(member, &PyMemberDescr_Type) || !PyUnicode_CheckExact(key))
-                continue;
+            if (!Py_IS_TYPE(member, &PyMemberDescr_Type) || PyDescr_TYPE(member) != type || !PyUnicode_CheckExact(key))
+                continue; /* a slot of another class is beyond the object */
             PyMemberDef *slot = ((PyMemberDescrObject *)member)->d_member;
             PyObject *held = slot->type == T_OBJECT_EX ? *(PyObject **)((char *)value + slot->offset) : NULL;
             if (held)
