@@ -57,6 +57,15 @@ def test_what_is_written_to_a_file_is_read_again(program: str, made: tuple[Trace
     assert record.trace() == trace
 
 
+@pytest.mark.parametrize("change", [{"program": 5}, {"id": None}, {"exit_code": "0"}, {"events": [{}]}, {"key": ...}])
+def test_a_line_that_is_no_record_is_named(change: dict[str, object], tmp_path: Path) -> None:
+    row = {**json.loads(to_line(recorded("x", Trace("x", ())))), **change}
+    path = tmp_path / "traces.jsonl"
+    path.write_text(json.dumps({name: value for name, value in row.items() if value is not ...}))
+    with pytest.raises(UsageError, match=r"traces\.jsonl:1: no record of a trace"):
+        list(read_records(path))
+
+
 def test_a_key_is_that_of_all_that_a_trace_depends_on() -> None:
     requests = [TraceRequest("1", "x"), TraceRequest("2", "x"), TraceRequest("1", "y"), TraceRequest("1", "x", "y")]
     keys = {request.key(language, limits) for request in requests for language in ("lua", "python")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -92,10 +92,10 @@ def read_records(path: Path) -> Iterator[TraceRecord]:
     rows = _parquet_rows(path) if path.suffix == ".parquet" else _json_rows(path)
     for number, row in enumerate(rows, 1):
         try:
-            record = TraceRecord(**{field.name: row[field.name] for field in fields(TraceRecord)})
+            record = msgspec.convert(row, TraceRecord)
             record.trace()
-        except (KeyError, TypeError, ValueError) as error:
-            raise UsageError(f"{path}:{number}: no record of a trace: {error!r}") from error
+        except ValueError as error:
+            raise UsageError(f"{path}:{number}: no record of a trace: {error}") from error
         yield record
 
 
