@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Literal
 
@@ -19,8 +20,10 @@ from agnostics.inference.engine import (
 )
 from agnostics.inference.provider import open_engine
 from agnostics.profiling.spans import SpanRecorder
+from agnostics.rollout import engine_loop
 from agnostics.rollout.engine_loop import EngineLoop
 from agnostics.train.cpu_threads import shared_cpu_threads
+from agnostics.types.errors import AgnosticsError
 
 pytestmark = pytest.mark.slow
 
@@ -98,6 +101,16 @@ def test_an_error_of_a_request_reaches_its_waiter_and_the_loop_goes_on(engine: E
             loop.load_weights(iter([("model.norm.weight", engine._model.model.norm.weight[:3])]), version=1)  # type: ignore[attr-defined]
         loop.wait(loop.submit(REQUESTS, PARAMS, completions.__setitem__), "complete")
     assert len(completions) == len(REQUESTS)
+
+
+def test_the_error_of_an_engine_that_hangs_fits_every_command_that_waits(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with EngineLoop(engine, SpanRecorder()) as loop:
+        with monkeypatch.context() as patched, pytest.raises(AgnosticsError) as caught:
+            patched.setattr(engine_loop, "_TOKEN_TIMEOUT_S", 0.1)
+            loop.wait(Future(), "answer a request")
+    assert str(caught.value) == "the engine did not answer a request within 0 s; continue with --resume"
 
 
 def test_aborted_requests_are_not_completed(engine: Engine) -> None:

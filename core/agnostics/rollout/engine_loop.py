@@ -113,7 +113,7 @@ class EngineLoop:
             except TimeoutError:
                 if self._tokens == before:
                     raise AgnosticsError(
-                        f"the engine did not {purpose} within {_TOKEN_TIMEOUT_S:.0f} s; continue with: agn run --resume"
+                        f"the engine did not {purpose} within {_TOKEN_TIMEOUT_S:.0f} s; continue with --resume"
                     ) from None
 
     def _call(self, action: Callable[[], None], purpose: str) -> None:
