@@ -293,7 +293,9 @@ def test_a_conversation_that_is_too_long_for_the_model_begins_again(play: Callab
         played = play(BareModel(endpoint=model.url, model="small"))
     assert played.solved == [True] * 4
     refused = [call for call in played.calls if call.status != 200]
-    assert refused
+    assert {(call.status, json.loads(call.response)["error"]["code"]) for call in refused} == {
+        (400, "context_length_exceeded")
+    }
     again = json.loads(played.calls[played.calls.index(refused[0]) + 1].request)["messages"]
     assert again[1]["content"].startswith("The session goes on")
 

@@ -12,6 +12,8 @@ from typing import Annotated, Any, ClassVar, TypeVar
 from pydantic import BaseModel, Field, ValidationError
 
 from agnostics.gateway.conversation import ModelReply, ModelRequest
+from agnostics.inference.openai_client import ContextExceeded
+from agnostics.types.errors import AgnosticsError, UsageError
 
 Json = dict[str, Any]
 _Form = TypeVar("_Form", bound=BaseModel)
@@ -42,6 +44,16 @@ class ApiError(Exception):
     def __init__(self, status: int, message: str, *, code: str | None = None) -> None:
         super().__init__(message)
         self.status, self.message, self.code = status, message, code
+
+
+def model_error(error: AgnosticsError) -> ApiError:
+    """What the client is told of an error of the model.
+
+    A conversation that is too long is named as the real APIs do: agents shorten it then.
+    """
+    if isinstance(error, ContextExceeded):
+        return ApiError(400, f"prompt is too long: {error}", code="context_length_exceeded")
+    return ApiError(400 if isinstance(error, UsageError) else 502, str(error))
 
 
 class Body(BaseModel):

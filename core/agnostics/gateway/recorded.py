@@ -6,6 +6,7 @@ import json
 import time
 from datetime import UTC, datetime
 
+from agnostics.gateway.api import model_error
 from agnostics.gateway.chat_completions import ChatCompletions, request_json
 from agnostics.gateway.conversation import ModelBackend, ModelReply, ModelRequest
 from agnostics.gateway.recording import CallRecorder, ModelCall
@@ -15,7 +16,7 @@ _API = ChatCompletions()
 
 
 class RecordedBackend:
-    """Passes requests to a model, and records each as a call of chat completions; one that fails has the status 502."""
+    """Passes requests to a model, and records each as a call of chat completions, with the status of its error."""
 
     def __init__(self, backend: ModelBackend, recorder: CallRecorder) -> None:
         self.model, self.context_tokens = backend.model, backend.context_tokens
@@ -27,8 +28,9 @@ class RecordedBackend:
         body = request_json(request, self.model)
         try:
             reply = self._backend.complete(request)
-        except AgnosticsError as error:
-            self._record(at, began, 502, body, {"error": {"message": str(error)}}, ModelReply("", (), 0, 0))
+        except AgnosticsError as cause:
+            error = model_error(cause)
+            self._record(at, began, error.status, body, _API.error(error), ModelReply("", (), 0, 0))
             raise
         self._record(at, began, 200, body, _API.reply(reply, _API.parse(body, request.max_tokens)), reply)
         return reply

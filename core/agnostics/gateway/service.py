@@ -15,7 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from agnostics.gateway.api import Api, ApiError, Json, ParsedRequest
+from agnostics.gateway.api import Api, ApiError, Json, ParsedRequest, model_error
 from agnostics.gateway.background import in_background
 from agnostics.gateway.chat_completions import ChatCompletions
 from agnostics.gateway.conversation import ModelBackend, ModelReply
@@ -24,8 +24,7 @@ from agnostics.gateway.messages import Messages
 from agnostics.gateway.reading import read_json, require_key
 from agnostics.gateway.recording import CallRecorder, ModelCall
 from agnostics.gateway.responses import Responses
-from agnostics.inference.openai_client import ContextExceeded
-from agnostics.types.errors import AgnosticsError, UsageError
+from agnostics.types.errors import AgnosticsError
 
 APIS: tuple[Api, ...] = (ChatCompletions(), Responses(), Messages())
 PING_S = 5.0
@@ -139,7 +138,7 @@ class GatewayService:
         try:
             reply = await in_background(lambda: self._backend.complete(call.parsed.request))
         except AgnosticsError as cause:
-            error = _api_error(cause)
+            error = model_error(cause)
             await self._record(call, error.status, call.api.error(error), None)
             raise error from cause
         except BaseException as cause:
@@ -209,13 +208,6 @@ class GatewayService:
 async def _is_done(task: asyncio.Task[Json], timeout_s: float) -> bool:
     await asyncio.wait({task}, timeout=max(0.0, timeout_s))
     return task.done()
-
-
-def _api_error(error: AgnosticsError) -> ApiError:
-    """What the client is told. A conversation that is too long is named as the real APIs do: agents shorten it then."""
-    if isinstance(error, ContextExceeded):
-        return ApiError(400, f"prompt is too long: {error}", code="context_length_exceeded")
-    return ApiError(400 if isinstance(error, UsageError) else 502, str(error))
 
 
 def _error_response(api: Api, error: ApiError) -> Response:
