@@ -17,11 +17,12 @@ import pytest
 from agent_sessions import COPY, FIRST, INVALID, LOOP, without_times, write_programs, write_tasks
 from agnostics.players.session_runner import session_folder
 from agnostics.referee.session_rows import find_session, read_events
-from agnostics.store import Store
-from agnostics.store.database import parse_url, reading
+from agnostics.store import Store, schema
+from agnostics.store.database import parse_url, reading, writing
 from agnostics.types.errors import UsageError
 from agnostics.util.locks import file_lock
 from command_line import Agn
+from sqlalchemy import update
 
 NAMES = ("E01", "E02", "E03", "M01", "M02", "M03")
 PROGRAMS = [
@@ -52,6 +53,12 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 NEW = ("--language", "brainfuck", "--player", "replay", "--dataset", "tasks.jsonl")
 REPLAY = (*NEW, "--set", "programs=programs.jsonl")
 WHERE = ("--sandbox", "bubblewrap", "--store", "results.db")
+
+
+def change_session(name: str, **values: Any) -> None:
+    session = schema.agent_session
+    with Store.open("sqlite:///results.db") as store, writing(store.engine) as connection:
+        connection.execute(update(session).where(session.c.name == name).values(**values))
 
 
 def exported(agn: Agn, name: str, store: str = "results.db") -> dict[str, Any]:
@@ -166,11 +173,18 @@ def test_a_finished_session_an_unknown_one_and_one_that_is_played_are_not_resume
     )
     assert "did you mean 'one'?" in agn("session", "run", "--resume", "ones", *WHERE).complaint
     assert "already" in agn("session", "run", *REPLAY, *WHERE, "--name", "one").complaint
+    change_session("one", finished_at=None)
     folder = session_folder(parse_url(str(tmp_path / "results.db")), "one")
     with file_lock(folder / "lock") as is_ours:
         assert is_ours
         complaint = agn("session", "run", "--resume", "one", *WHERE).complaint
     assert "the session 'one' is being played by another process" in complaint
+
+
+def test_the_model_of_a_finished_session_is_not_loaded(agn: Agn) -> None:
+    agn("session", "run", *REPLAY, *WHERE, "--name", "one", "--limit", "1")
+    change_session("one", player="bare", player_options={"model": "/no-such.gguf", "engine": "transformers"})
+    assert "has finished" in agn("session", "run", "--resume", "one", *WHERE).complaint
 
 
 def test_sessions_of_two_databases_have_folders_of_their_own(tmp_path: Path) -> None:

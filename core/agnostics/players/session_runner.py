@@ -49,7 +49,7 @@ def play_session(
             raise UsageError(f"the session {name!r} is being played by another process")
         referee = Referee(store, name, verifier, language, on_event)
         if referee.state.finished:
-            raise UsageError(f"the session {name!r} has finished; see it with: agn session export {name}")
+            raise finished_error(name)
         if referee.state.sequence == 0:
             (folder / "workspace.tar").unlink(missing_ok=True)  # of a session in a database that was deleted
         if not referee.state.all_done:
@@ -72,6 +72,11 @@ def play_session(
                 )
         referee.finish("completed" if referee.state.all_done else "stopped")
         return referee.state
+
+
+def finished_error(name: str) -> UsageError:
+    """The error for the session called `name`, which has finished and cannot be resumed."""
+    return UsageError(f"the session {name!r} has finished; see it with: agn session export {name}")
 
 
 def session_folder(url: URL, name: str) -> Path:

@@ -114,10 +114,12 @@ def _player(plugins: PluginManager, name: str, options: Mapping[str, Any]) -> Pl
 
 
 def _play(store: Store, plugins: PluginManager, name: str, language_name: str | None, sandbox: str) -> SessionState:
-    from agnostics.players.session_runner import play_session
+    from agnostics.players.session_runner import finished_error, play_session
     from agnostics.verify import Verifier
 
     session, problems = _stored(store, name)
+    if session.finished_at:  # before its model is loaded
+        raise finished_error(name)
     player = _player(plugins, session.player, session.player_options)
     language = plugins.language(language_name or session.language)
     with (
