@@ -29,8 +29,9 @@ class EngineBackend:
     """Answers with the model of an engine, called `model`, that holds `context_tokens`; see `ModelBackend`.
 
     Tokens are those that the engine gets and samples. A reply is as long as the context has room. A choice of a tool
-    offers that one alone; the model is not forced to call it. Without a temperature of its own a request has
-    `temperature`; without a seed, one that follows from `seed` and its number.
+    offers that one alone; the model is not forced to call it, nor any by the choice `required`, which agents send.
+    Without a temperature of its own a request has `temperature`; without a seed, one that follows from `seed` and its
+    number.
     """
 
     def __init__(
