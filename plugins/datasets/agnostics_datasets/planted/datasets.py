@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from abc import abstractmethod
 from binascii import crc32
 from collections.abc import Iterator, Mapping
 from itertools import count
@@ -43,8 +44,9 @@ class _Planted(Dataset):
         for number in range(_ROUNDS[split]):
             yield from self._round(language, split, f"{seed}/{split}/{number}", f"{split}/{number}")
 
+    @abstractmethod
     def _round(self, language: str, split: str, seed: str, where: str) -> Iterator[Task]:
-        raise NotImplementedError
+        """The tasks of one round, each with a program drawn with `seed`; ids have `where`."""
 
 
 def _draws(seed: str) -> Iterator[random.Random]:

@@ -8,6 +8,7 @@ and one `print` of a number. A name is a list or an integer, and the name of a l
 from __future__ import annotations
 
 import ast
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
@@ -15,7 +16,7 @@ _COMPARISONS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: 
 _OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
 
 
-class _Writer:
+class _Writer(ABC):
     """Writes a program; a subclass has the forms of a language, in which `{...}` are expressions."""
 
     end = "end"
@@ -78,8 +79,13 @@ class _Writer:
     def block(self, body: Sequence[ast.stmt]) -> list[str]:
         return [f"  {line}" for line in self.lines(body)]
 
+    @abstractmethod
+    def text(self) -> str:
+        """The program."""
+
+    @abstractmethod
     def statement(self, node: ast.stmt) -> list[str]:
-        raise NotImplementedError
+        """The lines of a statement."""
 
 
 class _Lua(_Writer):
