@@ -18,8 +18,8 @@ from sympy.core.relational import Relational
 
 from agnostics.math.normaliser import normalise, to_latex
 from agnostics.math.numbers import Number, approximate, close, values
-from agnostics.math.structure import Structure, coordinates, structure_of, without_parentheses
-from agnostics.math.units import split_unit, without_words
+from agnostics.math.structure import Structure, coordinates, has_thousands, structure_of, without_parentheses
+from agnostics.math.units import split_unit, split_words
 
 _WITHOUT_UNITS = LatexExtractionConfig().normalization_config
 _WITH_LETTERS = replace(_WITHOUT_UNITS, units=False)
@@ -29,6 +29,8 @@ _LETTER_AT_END = re.compile(r"(?<![A-Za-z\\])(?:[A-Za-z]|ab|bc)[\s$.]*$")
 """A variable, as in `5t`, which math-verify takes for a unit."""
 _METRIC_AT_END = re.compile(r"\d\s*[ghlms][\s$.]*$")
 _ANGLE = re.compile(r"(\d+(?:\.\d+)?)\s*\^\s*(?:\\circ(?![A-Za-z])|\{\s*\\circ\s*\})")
+_ODD_ROOT = re.compile(r"\\sqrt\s*\[\s*(\d{0,3}[13579])\s*\]\s*\{\s*-\s*(\d+(?:\.\d+)?|\\frac\{\d+\}\{\d+\})\s*\}")
+"""An odd root of a negative number, which is real in an answer; sympy takes the principal one, which is complex."""
 _OF_ANGLE = re.compile(r"\\(?:sin|cos|tan|cot|sec|csc)(?![A-Za-z])")
 _WORDS_INSIDE = re.compile(r"\d (?!or |and )[A-Za-z]{2,}(?: [A-Za-z]+)*+ \d")
 """Words between numbers, as in `3 to 2`, which math-verify takes for factors, whose order says nothing."""
@@ -42,14 +44,18 @@ def equivalent(prediction: str, gold: str) -> bool:
         return False
     if given == known:
         return True
-    if (some := values(without_words(given))) and (others := values(without_words(known))):
-        return any(close(one, other) for one in some for other in others)
+    (number, words), (other_number, other_words) = split_words(given), split_words(known)
+    if (some := values(number)) and (others := values(other_number)):
+        count_the_same = not words or not other_words or bool(words & other_words)
+        return count_the_same and any(close(one, other) for one in some for other in others)
     if _WORDS_INSIDE.search(given) and _WORDS_INSIDE.search(known):
         return False
     mine, theirs = structure_of(given), structure_of(known)
     if mine and theirs and (mine.kind == theirs.kind or "union" not in {mine.kind, theirs.kind}):
         return _equal_parts(mine, theirs)
-    return _symbolically_equal(given if unit else prediction, known if other_unit else gold)
+    return _symbolically_equal(
+        given if unit or has_thousands(given) else prediction, known if other_unit or has_thousands(known) else gold
+    )
 
 
 def _equal_parts(mine: Structure, theirs: Structure) -> bool:
@@ -110,6 +116,7 @@ def _parsed(answer: str, gold: str) -> list[Any]:
     """What math-verify's `parse` makes of an answer that it has found: an expression, if it can be read, and a text."""
     config = _WITH_LETTERS if _ends_with_variable(answer, gold) else _WITHOUT_UNITS
     latex = _UPRIGHT_I.sub("i", to_latex(answer))
+    latex = _ODD_ROOT.sub(r"\\left(-\\sqrt[\1]{\2}\\right)", latex)
     if _OF_ANGLE.search(latex):
         latex = _ANGLE.sub(r"{\\frac{\1\\pi}{180}}", latex)
     text = normalize_latex(latex, config).strip()

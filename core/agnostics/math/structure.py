@@ -11,6 +11,7 @@ _OPENING = {"(", "[", "{", r"\{", r"\begin"}
 _CLOSING = {")", "]", "}", r"\}", r"\end"}
 _BASED = re.compile(r"(-?\d[\dA-Fa-f]*)_\{?(\d{1,2})\}?")
 """A number in a base, such as `52_8`: math-verify passes over the base."""
+_WITH_COMMAS = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})*,0\d\d(?:,\d{3})*")
 _COORDINATE = re.compile("([A-Za-z])=(.*)", re.DOTALL)
 _RELATION = re.compile(r"[<>]|\\[lg]e(?![A-Za-z])")
 _PLUS_MINUS = re.compile(r"\\([pm])[mp](?![A-Za-z]) ?")
@@ -49,6 +50,8 @@ def structure_of(text: str) -> Structure | None:
         return _matrix(match[2])
     if match := _BASED.fullmatch(text):
         return Structure("base", match.groups())
+    if has_thousands(text):
+        return None
     for separator, kind in ((",", "set"), (r"\cup", "union")):
         parts = _split(text, separator)
         if len(parts) > 1:
@@ -63,8 +66,15 @@ def structure_of(text: str) -> Structure | None:
 
 def without_parentheses(text: str) -> str:
     """A normalised answer without the parentheses around all of it: `(C)` is `C`."""
-    is_enclosed = text.startswith("(") and text.endswith(")") and _closes_at_end(text)
-    return text[1:-1] if is_enclosed and len(_split(text[1:-1], ",")) == 1 else text
+    if not (text.startswith("(") and text.endswith(")") and _closes_at_end(text)):
+        return text
+    inner = text[1:-1]
+    return inner if len(_split(inner, ",")) == 1 or has_thousands(inner) else text
+
+
+def has_thousands(text: str) -> bool:
+    """Whether a normalised answer is one number with commas, as `1,000` is: nobody writes the part of a list as `000`."""
+    return _WITH_COMMAS.fullmatch(text) is not None
 
 
 def _bracketed(text: str) -> Structure | None:

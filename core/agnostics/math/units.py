@@ -52,12 +52,14 @@ def split_unit(text: str) -> tuple[str, Unit | None]:
     return text[: match.start()] + many, None if unit.name == "unit" else unit
 
 
-def without_words(text: str) -> str:
-    """A normalised answer without the words that say what a number counts: `36` for `36 brown eggs`."""
+def split_words(text: str) -> tuple[str, frozenset[str]]:
+    """A normalised answer without the words that say what a number counts, and these: `36` for `36 brown eggs`."""
     match = _WORDS_AT_END.search(text)
     words = match[1].lower().split() if match else []
     says_more = any(len(word) == 1 or word in _MEANINGFUL or word in MANY for word in words)
-    return text if match is None or says_more else text[: match.start()]
+    if match is None or says_more:
+        return text, frozenset()
+    return text[: match.start()], frozenset(word.removesuffix("s") for word in words)
 
 
 def _unit(phrase: str, power: int) -> Unit | None:
