@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from agnostics.gateway.api import Api, ApiError
+from agnostics.gateway.api import Api, ApiError, json_object
 from agnostics.gateway.chat_completions import ChatCompletions, message_json, tool_choice_json, tool_json
 from agnostics.gateway.conversation import ChatMessage, FunctionCall, FunctionTool, ModelReply
 from agnostics.gateway.messages import Messages
@@ -230,6 +230,12 @@ def test_a_choice_of_tools_means_the_same_in_each_api() -> None:
     for api in APIS:
         choices = [api.parse({**BODIES[api.name](asked), "tool_choice": one}, 100).request for one in written[api.name]]
         assert [request.tool_choice for request in choices] == ["auto", "none", "required", "bash"]
+
+
+@pytest.mark.parametrize("written", ['{"a": "\\ud800"}', '{"a": NaN}', '{"a": 1e999}', "[" * 100_000, "{", "x"])
+def test_arguments_that_are_no_object_of_json_are_kept_as_a_text(written: str) -> None:
+    assert json_object(written) == {"input": written}
+    assert json_object('{"a": "\\ud83d\\ude00"}') == {"a": "\U0001f600"}
 
 
 def test_calls_of_responses_belong_to_the_message_before_them() -> None:

@@ -131,9 +131,10 @@ def text_of(content: Content) -> str:
 
 
 def json_object(text: str) -> Json:
-    """The object in the arguments of a call; what is no JSON object is its field `input`, so that nothing is lost."""
+    """The object in the arguments of a call; what is none, or not JSON in Unicode, is its field `input`: nothing is lost."""
     try:
         value = json.loads(text or "{}")
-    except ValueError:
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()  # nor is half of a surrogate pair Unicode
+    except (ValueError, RecursionError):
         value = text
     return value if isinstance(value, dict) else {"input": value}
