@@ -37,7 +37,7 @@ from agnostics.sandbox.slot_options import Mount
 from agnostics.store import schema
 from agnostics.store.database import reading
 from agnostics.store.store import Store
-from agnostics.types.errors import UsageError
+from agnostics.types.errors import AgnosticsError, UsageError
 from agnostics.types.rollout import FinishReason
 from agnostics.verify import Verifier
 from command_line import Agn
@@ -145,6 +145,14 @@ def test_arguments_of_any_type_reach_the_client(qwen: Path) -> None:
     with speaking(qwen, f"<tool_call>\n{json.dumps({'name': 'shell', 'arguments': arguments})}\n</tool_call>") as model:
         (call,) = model.ask(*ASK, tools=(BASH,)).calls
     assert (call.name, json.loads(call.arguments)) == ("shell", arguments)
+
+
+def test_an_engine_that_fails_is_an_error_of_the_model(qwen: Path) -> None:
+    with speaking(qwen) as model:
+        with pytest.raises(AgnosticsError, match="the model spoken failed: .*pop from empty list"):
+            model.ask(*ASK)
+        model.engine.texts.append("Yes.")
+        assert model.ask(*ASK).text == "Yes."
 
 
 def test_what_is_no_call_is_text(qwen: Path) -> None:

@@ -20,6 +20,7 @@ from agnostics.rollout.conversation import ConversationRenderer
 from agnostics.rollout.detokenizer import Detokenizer
 from agnostics.rollout.engine_loop import EngineLoop
 from agnostics.types.code_extraction import strip_reasoning
+from agnostics.types.errors import AgnosticsError, describe_error
 
 _GREEDY = 1e-4
 """Stands for the temperature 0, by which engines would divide."""
@@ -75,7 +76,12 @@ class EngineBackend:
         params = SamplingParams(max(temperature, _GREEDY), min(request.max_tokens, room))
         sampled = list[Completion]()
         done = self._engine.submit([wanted], params, lambda _, completion: sampled.append(completion))
-        self._engine.wait(done, "answer a request")
+        try:
+            self._engine.wait(done, "answer a request")
+        except AgnosticsError:
+            raise
+        except Exception as error:
+            raise AgnosticsError(f"the model {self.model} failed: {describe_error(error)}") from error
         return sampled[0]
 
     def _reply(self, request: ModelRequest, prompt_tokens: int, completion: Completion) -> ModelReply:
