@@ -12,6 +12,7 @@ from tempfile import NamedTemporaryFile
 import pytest
 from agnostics.traces.events import Trace, TraceEvent
 from agnostics.traces.limits import TraceLimits
+from agnostics.traces.make import open_partial
 from agnostics.traces.page import render_page
 from agnostics.traces.records import TraceRecord, TraceRequest, read_records, read_requests, record_of, to_line
 from agnostics.traces.runner import TracedRun
@@ -55,6 +56,18 @@ def test_what_is_written_to_a_file_is_read_again(program: str, made: tuple[Trace
         file.flush()
         assert list(read_records(Path(file.name))) == [record, record]
     assert record.trace() == trace
+
+
+def test_a_program_that_is_asked_for_twice_is_there_twice(tmp_path: Path) -> None:
+    record = recorded("x", Trace("x", ()))
+    with open_partial(tmp_path / "traces.jsonl", anew=False) as partial:
+        assert not partial.has(record.key)
+        partial.add(record)
+        partial.add(record)
+    with open_partial(tmp_path / "traces.jsonl", anew=False) as partial:
+        assert [partial.has(record.key) for _ in range(3)] == [True, True, False]
+        partial.finish(None)
+    assert list(read_records(tmp_path / "traces.jsonl")) == [record, record]
 
 
 @pytest.mark.parametrize("change", [{"program": 5}, {"id": None}, {"exit_code": "0"}, {"events": [{}]}, {"key": ...}])

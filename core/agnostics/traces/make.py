@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -30,21 +30,18 @@ class PartialFile:
 
     def __init__(self, path: Path, target: Path) -> None:
         self._path, self._target = path, target
-        self._left = set(_keys(path))
+        self._left = Counter(_keys(path))
         self._file = path.open("ab", buffering=0)
-        self.found = len(self._left)
-        """The traces that were there before."""
 
     def close(self) -> None:
         """Close the file; what is in it stays."""
         self._file.close()
 
     def has(self, key: str) -> bool:
-        """Whether the trace with this key is there from before."""
-        if key not in self._left:
-            return False
-        self._left.discard(key)
-        return True
+        """Whether a trace with this key is there from before that was not asked for yet."""
+        is_there = self._left[key] > 0
+        self._left[key] -= is_there
+        return is_there
 
     def add(self, record: TraceRecord) -> None:
         """Append a record: whole, or not at all if the process is killed."""
@@ -57,9 +54,9 @@ class PartialFile:
 
         Raises AgnosticsError if it has traces of other programs, or with other limits.
         """
-        if self._left:
+        if left := self._left.total():
             raise AgnosticsError(
-                f"{self._path} has {len(self._left)} traces of other programs or with other limits; "
+                f"{self._path} has {left} traces of other programs or with other limits; "
                 "name another file, or begin anew with --force"
             )
         if write is None:
