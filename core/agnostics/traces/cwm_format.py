@@ -100,14 +100,6 @@ def parse_text(text: str) -> CwmTrace:
     return _Reader(text).trace()
 
 
-def parse_frames(text: str) -> tuple[tuple[Frame, ...], bool]:
-    """The frames in a text that continues a context, as a model writes it, and whether the end is there.
-
-    Raises FormatError as `parse_text`.
-    """
-    return _Reader(text).frames()
-
-
 class _Reader:
     """Reads a text from its start to its end."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Self
@@ -27,7 +27,6 @@ _FILE = ".agn_trace.jsonl"
 _BUILD_S = 120.0
 _ATTEMPTS = 2
 _MESSAGE_CHARACTERS = 300
-Environment = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
