@@ -9,7 +9,7 @@ from agnostics.types.task import LimitOverrides
 
 _FOLDER = Path(__file__).parent
 _BUILD = (
-    "gcc -O2 -shared -fPIC -std=gnu11 -D_GNU_SOURCE -DNDEBUG -w -o agn_trace.so tracer.c values.c buffer.c file.c "
+    "gcc -O2 -shared -fPIC -fvisibility=hidden -std=gnu11 -D_GNU_SOURCE -DNDEBUG -w -o agn_trace.so *.c "
     """-I"$(python3 -c 'import sysconfig; print(sysconfig.get_path("include"))')" && rm *.c *.h"""
 )
 """For the interpreter that runs the programs, whatever its version is."""
