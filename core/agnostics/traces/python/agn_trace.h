@@ -30,6 +30,11 @@ static inline void buffer_add(Buffer *buffer, const char *data, size_t size)
     buffer->size += size;
 }
 
+static inline void buffer_word(Buffer *buffer, const char *word)
+{
+    buffer_add(buffer, word, strlen(word));
+}
+
 void buffer_char(Buffer *buffer, Py_UCS4 character); /* as UTF-8 */
 void buffer_number(Buffer *buffer, long long number);
 void buffer_json(Buffer *buffer, const char *text, size_t size); /* as a JSON string in ASCII */
