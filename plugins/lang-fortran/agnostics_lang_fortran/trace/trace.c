@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include "trace.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fenv.h>
 #include <malloc.h>
@@ -18,22 +17,6 @@
 #ifndef __x86_64__
 #error "the tracer of Fortran knows x86-64 only"
 #endif
-
-struct variable {
-    const char *name;
-    uint64_t type;
-    struct value location;
-    uint64_t low, high; /* where it is in scope */
-};
-
-struct procedure {
-    const char *name;
-    uint64_t low, high, line;
-    bool is_main, is_function;
-    const char *result; /* the name of a function's result */
-    struct variable *variables;
-    size_t count;
-};
 
 /* The text of a variable when it was last looked at. */
 struct shown {
@@ -51,181 +34,16 @@ struct scope {
 
 char agn_tracing __attribute__((visibility("hidden")));
 
-static struct procedure *procedures;
-static size_t procedure_count;
-static struct variable *module_variables;
-static size_t module_count;
-
 static struct scope *scopes;
 static size_t depth, capacity, deepest;
 
 static struct text text;
-static bool *is_statement; /* by line: whether it can be executed */
-static char **source_lines;
-static size_t line_count;
 static char messages[2048]; /* what was written to stderr last */
 static size_t message_size;
 
 static const int fatal_signals[] = {SIGFPE, SIGSEGV, SIGBUS, SIGILL, SIGABRT};
 #define SIGNALS (sizeof fatal_signals / sizeof *fatal_signals)
 static struct sigaction old_actions[SIGNALS];
-
-static void *resize(void *block, size_t count, size_t size) {
-    void *resized = realloc(block, (count ? count : 1) * size);
-    if (!resized)
-        abort();
-    return resized;
-}
-
-/* --- the procedures and variables of the program --- */
-
-static bool is_hidden(const char *name) { return *name == '_' || *name == '.' || !*name; }
-
-static void add_variable(struct variable **variables, size_t *count, const struct entry *entry, uint64_t low, uint64_t high) {
-    const char *name = (const char *)entry->attributes[NAME].bytes;
-    if (name && strncmp(name, "__result_", 9) == 0)
-        name += 9;
-    if (!name || is_hidden(name) || entry->attributes[TYPE].kind != REFERENCE || !entry->attributes[LOCATION].kind)
-        return;
-    *variables = resize(*variables, *count + 1, sizeof **variables);
-    (*variables)[(*count)++] =
-        (struct variable){name, entry->attributes[TYPE].number, entry->attributes[LOCATION], low, high};
-}
-
-static uint64_t high_of(const struct entry *entry) {
-    return entry->attributes[LOW_PC].number + entry->attributes[HIGH_PC].number;
-}
-
-static void add_procedure(const struct entry *entry);
-
-static void read_children(const struct entry *parent, struct procedure *procedure, uint64_t low, uint64_t high) {
-    struct entry child;
-    for (uint64_t place = parent->children; parent->has_children && read_entry(place, &child); place = place_after(&child)) {
-        if (child.tag == TAG_PARAMETER || child.tag == TAG_VARIABLE)
-            add_variable(&procedure->variables, &procedure->count, &child, low, high);
-        else if (child.tag == TAG_LEXICAL_BLOCK && child.attributes[LOW_PC].kind)
-            read_children(&child, procedure, child.attributes[LOW_PC].number, high_of(&child));
-        else if (child.tag == TAG_LEXICAL_BLOCK)
-            read_children(&child, procedure, low, high);
-        else if (child.tag == TAG_PROCEDURE)
-            add_procedure(&child);
-    }
-}
-
-/* The name in `result(NAME)` of a function's first lines, or its own. */
-static const char *result_name(const struct procedure *procedure) {
-    const char *line = procedure->line <= line_count ? source_lines[procedure->line] : "", *found = strcasestr(line, "result");
-    char name[64];
-    if (found && sscanf(found + 6, " ( %63[A-Za-z0-9_]", name) == 1) {
-        for (char *c = name; *c; c++)
-            *c = (char)tolower(*c);
-        return strdup(name);
-    }
-    return procedure->name;
-}
-
-static void add_procedure(const struct entry *entry) {
-    struct procedure procedure = {.name = (const char *)entry->attributes[NAME].bytes};
-    if (!procedure.name || !entry->attributes[LOW_PC].kind)
-        return;
-    procedure.low = entry->attributes[LOW_PC].number;
-    procedure.high = high_of(entry);
-    procedure.line = entry->attributes[DECL_LINE].number;
-    procedure.is_main = entry->attributes[MAIN].kind;
-    procedure.is_function = entry->attributes[TYPE].kind == REFERENCE;
-    procedure.result = result_name(&procedure);
-    read_children(entry, &procedure, procedure.low, procedure.high);
-    if (strcmp(procedure.name, "main") == 0 || (is_hidden(procedure.name) && !procedure.is_main))
-        return;
-    procedures = resize(procedures, procedure_count + 1, sizeof *procedures);
-    procedures[procedure_count++] = procedure;
-}
-
-static void read_module(const struct entry *module) {
-    struct entry child;
-    for (uint64_t place = module->children; module->has_children && read_entry(place, &child); place = place_after(&child)) {
-        if (child.tag == TAG_VARIABLE)
-            add_variable(&module_variables, &module_count, &child, 0, UINT64_MAX);
-        else if (child.tag == TAG_PROCEDURE)
-            add_procedure(&child);
-    }
-}
-
-/* A declaration, of which some have code that prepares the variable. */
-static bool declares(const char *line) {
-    static const char *const types[] = {"integer", "real", "character", "logical", "complex", "double", "type", "class"};
-    char word[32] = "";
-    sscanf(line, " %31[A-Za-z]", word);
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (strcasecmp(word, types[i]) == 0)
-            return strstr(line, "::") != NULL;
-    return false;
-}
-
-/* `end`, and the ends of program units: what runs there is no statement of the program. */
-static bool ends_unit(const char *line) {
-    static const char *const units[] = {"", "program", "subroutine", "function", "module", "procedure", "submodule"};
-    char word[32] = "", after[32] = "";
-    sscanf(line, " %31[A-Za-z] %31[A-Za-z]", word, after);
-    if (strncasecmp(word, "end", 3) != 0)
-        return false;
-    const char *unit = word[3] ? word + 3 : after;
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (strcasecmp(unit, units[i]) == 0)
-            return true;
-    return false;
-}
-
-static void read_source(const char *name) {
-    FILE *file = fopen(name, "re");
-    char *line = NULL;
-    size_t room = 0;
-    source_lines = resize(NULL, 1, sizeof *source_lines);
-    while (file && getline(&line, &room, file) >= 0) {
-        source_lines = resize(source_lines, ++line_count + 1, sizeof *source_lines);
-        source_lines[line_count] = strdup(line);
-    }
-    is_statement = resize(NULL, line_count + 1, sizeof *is_statement);
-    for (size_t i = 1; i <= line_count; i++)
-        is_statement[i] = !ends_unit(source_lines[i]) && !declares(source_lines[i]);
-    free(line);
-    if (file)
-        fclose(file);
-}
-
-static void read_unit(uint64_t place) {
-    struct entry unit, child;
-    if (!read_entry(place, &unit) || !is_fortran(&unit))
-        return;
-    read_source((const char *)unit.attributes[NAME].bytes);
-    for (uint64_t at = unit.children; unit.has_children && read_entry(at, &child); at = place_after(&child)) {
-        if (child.tag == TAG_PROCEDURE)
-            add_procedure(&child);
-        else if (child.tag == TAG_MODULE)
-            read_module(&child);
-    }
-    for (size_t i = 0; i < procedure_count; i++)
-        if (procedures[i].line <= line_count)
-            is_statement[procedures[i].line] = false;
-}
-
-static void add_module_variables(void) {
-    for (size_t i = 0; i < procedure_count; i++) {
-        struct procedure *main = &procedures[i];
-        if (!main->is_main)
-            continue;
-        main->variables = resize(main->variables, main->count + module_count, sizeof *main->variables);
-        memcpy(main->variables + main->count, module_variables, module_count * sizeof *module_variables);
-        main->count += module_count;
-    }
-}
-
-static const struct procedure *find_procedure(uint64_t address) {
-    for (size_t i = 0; i < procedure_count; i++)
-        if (address >= procedures[i].low && address < procedures[i].high)
-            return &procedures[i];
-    return NULL;
-}
 
 /* --- events --- */
 
@@ -264,7 +82,7 @@ static bool render(const struct variable *variable, const struct scope *scope, u
 static void keep_text(struct shown *shown) {
     if (shown->capacity < text.size) {
         shown->capacity = 2 * text.size;
-        shown->text = resize(shown->text, shown->capacity, 1);
+        shown->text = trace_resize(shown->text, shown->capacity, 1);
     }
     memcpy(shown->text, text.bytes, text.size);
     shown->size = text.size;
@@ -291,8 +109,8 @@ static void put_variables(struct scope *scope, uint64_t pc) {
     static size_t room;
     if (room < procedure->count) {
         room = procedure->count;
-        gone = resize(gone, room, sizeof *gone);
-        cut = resize(cut, room, sizeof *cut);
+        gone = trace_resize(gone, room, sizeof *gone);
+        cut = trace_resize(cut, room, sizeof *cut);
     }
     bool any = false;
     for (size_t i = 0; i < procedure->count; i++) {
@@ -431,12 +249,7 @@ static void begin(void) {
     longest_value = trace_limit("AGN_TRACE_VALUE", 1000);
     if (!getenv("AGN_TRACE") || !debug_open() || !file_open())
         return;
-    uint64_t first;
-    for (uint64_t unit = first_unit(), next; unit != UINT64_MAX; unit = next) {
-        next = next_unit(unit, &first);
-        read_unit(first);
-    }
-    add_module_variables();
+    read_program();
     agn_tracing = 1;
     mallopt(M_PERTURB, 0xFE ^ 0xFF); /* allocated memory is filled as variables are */
     on_exit(at_exit, NULL);
@@ -445,10 +258,10 @@ static void begin(void) {
 static void enter(const struct procedure *procedure, uint64_t frame, uint64_t pc) {
     if (depth == capacity) {
         capacity = 2 * capacity + 64;
-        scopes = resize(scopes, capacity, sizeof *scopes);
+        scopes = trace_resize(scopes, capacity, sizeof *scopes);
     }
     struct scope *scope = &scopes[depth++];
-    *scope = (struct scope){procedure, frame, procedure->line, resize(NULL, procedure->count, sizeof(struct shown))};
+    *scope = (struct scope){procedure, frame, procedure->line, trace_resize(NULL, procedure->count, sizeof(struct shown))};
     memset(scope->shown, 0, procedure->count * sizeof(struct shown));
     if (procedure->is_main)
         watch_signals(); /* after libgfortran, whose handlers come next */
@@ -507,7 +320,7 @@ void __cyg_profile_func_exit(void *function, void *site) {
 
 __attribute__((visibility("hidden"), used)) void agn_line_event(size_t line, uint64_t base, uint64_t pc) {
     struct scope *scope = depth ? &scopes[depth - 1] : NULL;
-    if (!scope || scope->frame != base + 16 || line == scope->line || line > line_count || !is_statement[line])
+    if (!scope || scope->frame != base + 16 || line == scope->line || !is_statement(line))
         return;
     int error = errno;
     scope->line = line;

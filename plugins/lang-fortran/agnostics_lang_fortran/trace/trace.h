@@ -57,6 +57,31 @@ enum tag {
     TAG_SUBRANGE = 0x21, TAG_BASE = 0x24, TAG_PROCEDURE = 0x2e, TAG_VARIABLE = 0x34,
 };
 
+/* --- trace_program.c: the procedures and statements of the program --- */
+
+struct variable {
+    const char *name;
+    uint64_t type;
+    struct value location;
+    uint64_t low, high; /* where it is in scope */
+};
+
+struct procedure {
+    const char *name;
+    uint64_t low, high, line;
+    bool is_main, is_function;
+    const char *result; /* the name of a function's result */
+    struct variable *variables;
+    size_t count;
+};
+
+void read_program(void);
+const struct procedure *find_procedure(uint64_t address); /* NULL for any other than the program's */
+bool is_statement(size_t line);
+
+/* realloc that aborts without memory. */
+void *trace_resize(void *block, size_t count, size_t size);
+
 /* --- trace_values.c: texts --- */
 
 struct text {
