@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 from agnostics.environments.trace_prediction import TracePrediction
-from agnostics.environments.traced_program import TracedProgram, program_of, tracing
+from agnostics.environments.traced_program import TracedProgram, program_of
 from agnostics.plugins.manager import load_plugins
 from agnostics.traces.cwm_format import END, Frame, frames_of, render_frame
-from agnostics.traces.python import PYTHON
+from agnostics.traces.python import PYTHON, traceable
 from agnostics.traces.runner import TraceRunner
 from agnostics.types.language import Language
 from agnostics.types.rollout import Rollout
@@ -172,5 +172,5 @@ _QUERY = "select name, avg(value) from completion_metrics group by name"
 def test_python_is_traced_whichever_language_of_this_name_is_chosen() -> None:
     other = load_plugins().language("python")
     assert other.trace is None
-    assert tracing(other) is PYTHON
-    assert tracing(load_plugins().language("lua")).name == "lua"
+    assert traceable(other) is PYTHON
+    assert traceable(load_plugins().language("lua")).name == "lua"

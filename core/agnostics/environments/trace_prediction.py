@@ -9,10 +9,11 @@ from typing import get_args
 
 from agnostics.environments.environment import Environment, Episode, EpisodeLimits, Transition
 from agnostics.environments.trace_prompts import Mode, prompt_for
-from agnostics.environments.traced_program import NoTruth, TracedProgram, program_of, tracing
+from agnostics.environments.traced_program import NoTruth, TracedProgram, program_of
 from agnostics.traces.events import Kind
 from agnostics.traces.measures import trace_measures
 from agnostics.traces.prediction import Prediction, read_prediction, unfenced
+from agnostics.traces.python import traceable
 from agnostics.types.code_extraction import strip_reasoning
 from agnostics.types.language import Language
 from agnostics.types.rollout import Action
@@ -94,7 +95,7 @@ class TracePrediction(Environment[PredictionState]):
         if self.mode != "trace" or state.trace is None:
             return
         episode, test = state.episode, state.episode.task.tests[0]
-        run = await episode.trace(state.program.executable, test.input, tracing(episode.language))
+        run = await episode.trace(state.program.executable, test.input, traceable(episode.language))
         true = state.program.frames(run, test.output)
         state.metrics = trace_measures(state.trace, true, episode.count_tokens)
 

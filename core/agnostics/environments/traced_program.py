@@ -9,7 +9,6 @@ from pydantic import ValidationError
 from agnostics.traces.cwm_format import CONTEXT, FRAME_END, START_MARKER, Frame, frames_of
 from agnostics.traces.events import MODULE, Trace
 from agnostics.traces.outputs import same_text, same_value
-from agnostics.traces.python import PYTHON
 from agnostics.traces.runner import TracedRun
 from agnostics.types.errors import AgnosticsError, UsageError
 from agnostics.types.language import Language
@@ -108,11 +107,6 @@ def program_of(task: Task, language: Language) -> TracedProgram:
             f"task {task.id!r} has a program in {program.language}; name it: --language {program.language}"
         )
     return program
-
-
-def tracing(language: Language) -> Language:
-    """The language with its tracer: that of Python is here, whichever language of this name is chosen."""
-    return PYTHON if language.trace is None and language.name == PYTHON.name else language
 
 
 def marked(text: str, call: str | None) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agnostics.plugins.manager import PluginManager
-from agnostics.traces.python import PYTHON
+from agnostics.traces.python import PYTHON, traceable
 from agnostics.traces.records import TraceRequest, read_requests
 from agnostics.types.errors import UsageError
 from agnostics.types.language import Language
@@ -64,10 +64,9 @@ def open_programs(plugins: PluginManager, source: ProgramSource) -> Iterator[Pro
 
 def find_language(plugins: PluginManager, name: str) -> Language:
     """The language called `name`: of a plugin, in a YAML file, or our own Python, if no other can be traced."""
-    if name == PYTHON.name:
-        other = plugins.languages().get(name)
-        return other if other and other.trace else PYTHON
-    return plugins.language(name)
+    if name == PYTHON.name and name not in plugins.languages():
+        return PYTHON
+    return traceable(plugins.language(name))
 
 
 def _of_file(path: Path, language: Language) -> Programs:

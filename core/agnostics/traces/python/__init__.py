@@ -37,3 +37,8 @@ PYTHON = Language(
     ),
 )
 """Python 3 without packages. It is in no pack: it is there for traces and for the reference solutions of data sets."""
+
+
+def traceable(language: Language) -> Language:
+    """The language; ours in place of another one called python that has no tracer, such as that of benchmarks."""
+    return PYTHON if language.trace is None and language.name == PYTHON.name else language
