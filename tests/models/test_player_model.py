@@ -149,7 +149,7 @@ def test_arguments_of_any_type_reach_the_client(qwen: Path) -> None:
 
 def test_an_engine_that_fails_is_an_error_of_the_model(qwen: Path) -> None:
     with speaking(qwen) as model:
-        with pytest.raises(AgnosticsError, match="the model spoken failed: .*pop from empty list"):
+        with pytest.raises(AgnosticsError, match=r"the model spoken failed: .*pop from empty list"):
             model.ask(*ASK)
         model.engine.texts.append("Yes.")
         assert model.ask(*ASK).text == "Yes."

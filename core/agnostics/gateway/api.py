@@ -131,7 +131,7 @@ def text_of(content: Content) -> str:
 
 
 def json_object(text: str) -> Json:
-    """The object in the arguments of a call; what is none, or not JSON in Unicode, is its field `input`: nothing is lost."""
+    """The object in the arguments of a call; its field `input` keeps what is none, or not JSON in Unicode."""
     try:
         value = json.loads(text or "{}")
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode()  # nor is half of a surrogate pair Unicode

@@ -73,7 +73,7 @@ def without_parentheses(text: str) -> str:
 
 
 def has_thousands(text: str) -> bool:
-    """Whether a normalised answer is one number with commas, as `1,000` is: nobody writes the part of a list as `000`."""
+    """Whether a normalised answer is one number with commas, as `1,000`: nobody writes the part of a list as `000`."""
     return _WITH_COMMAS.fullmatch(text) is not None
 
 

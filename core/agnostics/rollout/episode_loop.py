@@ -138,7 +138,9 @@ class EpisodeLoop:
         if not self._actions.pending:
             return verification_timeout()
         limit_s = rollout_verifier.VERDICT_TIMEOUT_S
-        return AgnosticsError(f"the engine did not complete its requests within {limit_s:.0f} s; continue with --resume")
+        return AgnosticsError(
+            f"the engine did not complete its requests within {limit_s:.0f} s; continue with --resume"
+        )
 
     def _start(
         self, play: Callable[[SampleRequest], Coroutine[Any, Any, Rollout]], requests: Sequence[SampleRequest]
