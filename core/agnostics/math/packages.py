@@ -8,7 +8,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
-from zipfile import ZIP_DEFLATED, ZipFile
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from agnostics.types.errors import MissingRequirement
 
@@ -31,12 +31,13 @@ def check_packages() -> None:
 def archive() -> bytes:
     """A ZIP archive of the pure-Python packages that are installed here, with our modules for the slot.
 
-    Raises MissingRequirement if one of them is not installed.
+    It holds no times, so that it is the same whenever it is made. Raises MissingRequirement if one of the packages is
+    not installed.
     """
     buffer = io.BytesIO()
-    with ZipFile(buffer, "w", ZIP_DEFLATED, compresslevel=_COMPRESSION) as file:
+    with ZipFile(buffer, "w") as file:
         for name, data in _files():
-            file.writestr(name, data)
+            file.writestr(ZipInfo(name), data, ZIP_DEFLATED, _COMPRESSION)
     return buffer.getvalue()
 
 
