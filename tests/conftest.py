@@ -22,6 +22,7 @@ from agnostics.types.rollout import ToolCallRecord
 from agnostics.types.task import Task, Test
 from agnostics.types.verification import TestResult, Verdict, Verification
 from agnostics.util.imports import without_garbage_collection
+from agnostics.util.paths import cache_folder
 from agnostics.verify import Verifier
 from agnostics_benchmarks.postgres import postgres_server as bench_server
 from chat_server import ChatServer
@@ -286,8 +287,15 @@ def tiny_model(starter_model: Path, tmp_path_factory: pytest.TempPathFactory) ->
 def chat_server(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Iterator[Callable[[Callable[[str], str]], ChatServer]]:
-    """Starts servers that answer as a function says; what they answered is cached in a folder of the test's own."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    """Starts servers that answer as a function says; what they answered is cached in a folder of the test's own.
+
+    The compiled packages of mathematics are those of all tests.
+    """
+    packages, own = cache_folder() / "math", tmp_path / "cache" / "agnostics"
+    for folder in (packages, own):
+        folder.mkdir(parents=True, exist_ok=True)
+    (own / "math").symlink_to(packages)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(own.parent))
     servers = list[ChatServer]()
 
     def start(reply: Callable[[str], str]) -> ChatServer:
