@@ -59,7 +59,7 @@ last = 1
 
 @pytest.fixture(scope="module")
 def runner(mode: str) -> Iterator[TraceRunner]:
-    with TraceRunner(PYTHON, mode, Limits(run_s=2.0), SMALL) as runner:
+    with TraceRunner(PYTHON, mode, Limits(run_s=1.0), SMALL) as runner:
         yield runner
 
 
