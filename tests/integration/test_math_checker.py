@@ -98,8 +98,13 @@ HOSTILE = [
 ]
 
 
-def test_what_never_ends_is_unknown_and_what_is_no_answer_is_different(checker: MathChecker) -> None:
+@pytest.mark.parametrize("checker", ["bubblewrap"], indirect=True)
+def test_what_never_ends_is_unknown(checker: MathChecker) -> None:
+    """In the other mode one of them does, beside others, below; each takes two seconds of processor time."""
     assert in_slots(checker, [(text, "5+x") for text in STALLING]) == [Equality.UNKNOWN] * len(STALLING)
+
+
+def test_what_is_no_answer_is_never_equal(checker: MathChecker) -> None:
     assert Equality.EQUAL not in in_slots(checker, [(text, "5+x") for text in HOSTILE])
 
 
@@ -129,7 +134,7 @@ def test_a_text_of_megabytes_is_different_at_once(checker: MathChecker) -> None:
 
 
 def test_a_stalled_comparison_changes_no_other_and_holds_up_few(checker: MathChecker) -> None:
-    ordinary = [(f"{number}+x", f"x+{number}") for number in range(200)]
+    ordinary = [(f"{number}+x", f"x+{number}") for number in range(100)]
     in_slots(checker, ordinary[:1])
     begun = time.monotonic()
     undisturbed = in_slots(checker, ordinary)
@@ -137,8 +142,8 @@ def test_a_stalled_comparison_changes_no_other_and_holds_up_few(checker: MathChe
     mixed = [*ordinary[:50], ("999999999!", "5"), *ordinary[50:]]
     begun = time.monotonic()
     results = in_slots(checker, mixed)
-    assert undisturbed == [Equality.EQUAL] * 200
-    assert results == [Equality.EQUAL] * 50 + [Equality.UNKNOWN] + [Equality.EQUAL] * 150
+    assert undisturbed == [Equality.EQUAL] * 100
+    assert results == [Equality.EQUAL] * 50 + [Equality.UNKNOWN] + [Equality.EQUAL] * 50
     assert time.monotonic() - begun < 3 * quick + 30
 
 
