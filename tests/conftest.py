@@ -49,25 +49,18 @@ def pytest_configure() -> None:
 
 LONG = (
     "test_run_command",
-    *(
-        "test_fork_server",
-        "test_math_checker",
-        "test_packs",
-        "test_processes",
-        "test_cluster",
-        "test_engine_faults",
-        "test_third_party_pack",
-        "test_frameworks",
-        "test_box",
-        "test_referee",
-    ),
-    *("test_languages_advise", "test_wheels", "test_bench", "test_verify_verdicts", "test_plugins", "test_streams"),
-    "test_session_command",
-    *("test_gguf", "test_rollout_engines", "test_launch", "test_ranks", "test_served_adapter", "test_advise"),
-    *("test_players", "test_gateway"),
-    *("test_train_policy", "test_bench_train", "test_run_overlap", "test_memory_estimate", "test_tutorial"),
-    *("test_data_parallel", "test_mixture_of_experts", "test_lora", "test_engine_loop", "test_model_families"),
-    *("test_run_algorithms", "test_eval_command", "test_sleep_mode", "test_sft_command", "test_trl_example"),
+    *("test_fork_server", "test_frameworks", "test_complexity", "test_results_cli", "test_referee", "test_processes"),
+    *("test_players", "test_packs", "test_session_command", "test_math_checker", "test_cluster", "test_sessions"),
+    *("test_results_pages", "test_languages_advise", "test_bench", "test_engine_faults", "test_verify_service"),
+    *("test_tools", "test_plugins", "test_verify_command", "test_box", "test_third_party_pack"),
+    *("test_launch", "test_ranks", "test_served_adapter", "test_environment_runs", "test_rollout_engines"),
+    *("test_player_model", "test_run_overlap", "test_advise", "test_train_policy", "test_tutorial", "test_gguf"),
+    *("test_run_algorithms", "test_bench_train", "test_data_parallel", "test_lora", "test_mixture_of_experts"),
+    *("test_memory", "test_files", "test_session_runner", "test_verify_faults", "test_traces_command"),
+    *("test_docker_images", "test_compilers", "test_verify_verdicts", "test_streams", "test_escape"),
+    *("test_results_browser", "test_trace_runs", "test_sandbox_faults", "test_trace_prediction", "test_release"),
+    *("test_eval_command", "test_trl_example", "test_trl_agreement", "test_run_rewards", "test_store_reconnects"),
+    *("test_store_survival", "test_wheels", "test_cli_startup", "test_model_families", "test_episode_tokens"),
 )
 """Files that take a quarter of a minute or more, in the order in which they begin: the one that makes the starter
 model, those that need no model, so that none waits for it, and the others, the longest first."""
