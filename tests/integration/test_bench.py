@@ -65,7 +65,7 @@ def test_the_results_database_is_measured_on_both_databases(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(store_steps, "STEP_S", 0.05)
-    assert call(["bench", "store", "--rows", "5000", "--steps", "2", "--json"]) == 0
+    assert call(["bench", "store", "--rows", "2000", "--steps", "2", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert 300 < report["bytes_per_program"] < 2500
     assert report["sqlite_verifications_per_s"] > 100
