@@ -84,7 +84,8 @@ def test_every_planted_program_ends_or_runs_on_as_its_label_says(
         for task in list(dataset.tasks("validation", source=language))[:16]:
             ends = task.tests[0].output == "T"
             inputs = [task.tests[0].input, *(["-5\n", "0\n", "50000\n"] if ends else [])]
-            verification = _run(verifier, installed[language], task.metadata["program"], inputs, 0.4)
+            run_s = 0.4 if ends else 0.2
+            verification = _run(verifier, installed[language], task.metadata["program"], inputs, run_s)
             assert verification.verdict == ("accepted" if ends else "time_limit"), task.id
 
 
@@ -228,10 +229,12 @@ SOLUTIONS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SOLUTIONS)
 def test_planted_problems_accept_a_program_within_each_class_that_it_stays_in(play: Play, name: str) -> None:
+    """A measurement takes seconds: the fast program has one at the class of its own, not at the wider ones."""
     tasks = load_plugins().datasets()["planted-complexity-problems"].tasks("test")
+    fast, slow = SOLUTIONS[name]
     for task in (task for task in tasks if task.family == f"test/{name}"):
         wide_enough = task.metadata["within"] in {"O(n^2)", "O(n^3)"}
-        for program, accepted in zip(SOLUTIONS[name], (True, wide_enough), strict=True):
+        for program, accepted in [(slow, True)] if wide_enough else [(fast, True), (slow, False)]:
             (rollout,) = play(ComplexityGeneration(), lambda _, text=READ + program: lua_answer(text), task)
             told = rollout.verified.tests[-1].stderr
             assert rollout.verified.accepted == accepted, (task.id, program, told)
