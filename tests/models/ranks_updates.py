@@ -44,7 +44,7 @@ def main(folder: Path, every: int) -> None:
 
 
 def _updates(folder: Path, algorithm: Algorithm, settings: dict[str, Any], group: ProcessGroup) -> dict[str, Any]:
-    """Metrics of four updates, the third on fewer rollouts than there are ranks, and the mismatch after them."""
+    """Metrics of three updates, the last on fewer rollouts than there are ranks, and the mismatch after them."""
     reference = folder if algorithm.kl_coef else None
     config = TrainConfig(learning_rate=RATE, micro_batch_tokens=64, **settings)
     with Policy(folder, config, 0.7, reference, group) as policy:
@@ -53,7 +53,7 @@ def _updates(folder: Path, algorithm: Algorithm, settings: dict[str, Any], group
             rollouts = policy.with_old_logprobs(rollouts)
         if algorithm.kl_coef:
             rollouts = policy.with_reference_logprobs(rollouts)
-        batches = (rollouts, rollouts, rollouts[:1], rollouts)
+        batches = (rollouts, rollouts, rollouts[:1])
         stats = [policy.update(batch, algorithm.loss, RATE) for batch in batches]
         mismatch = policy.logprob_mismatch(rollouts)
         weights = torch.cat([weight.float().flatten() for _, weight in policy.weights()])
