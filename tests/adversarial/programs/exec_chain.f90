@@ -3,7 +3,7 @@ program chain
   integer :: left, ignore
   character(len=12), target :: text
   character(len=6), target :: name = 'chain' // nul
-  left = 1000
+  left = 300
   if (command_argument_count() > 0) then
     call get_command_argument(1, text)
     read (text, *) left
