@@ -144,7 +144,7 @@ def _group(prefix: re.Match[str]) -> str:
     return {"": "train/", "eval_during_": "validation/"}.get(prefix[0], "eval/")
 
 
-KILLS = 5
+KILLS = 10
 LOSSES = (
     *("loss", "logprob_mismatch", "importance_ratio", "grad_norm"),
     *("reward_mean", "policy_version", "learning_rate"),
@@ -165,7 +165,7 @@ def _losses(home: Any, run: str) -> list[Any]:
 
 
 @pytest.mark.slow
-def test_a_run_killed_five_times_at_random_ends_as_one_that_was_not(
+def test_a_run_killed_ten_times_at_random_ends_as_one_that_was_not(
     starter_model: Path, home: Any, tmp_path: Path
 ) -> None:
     """Its prompts depend on its rollouts, too: six tasks that do not come equally often."""
