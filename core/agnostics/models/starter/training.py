@@ -43,8 +43,13 @@ def pretrain(
     sample = islice(corpus.examples(Random(f"{seed}/tokenizer")), TOKENIZER_EXAMPLES)
     texts = [text for example in sample for text in (example.prompt, example.completion)]
     tokenizer = train_tokenizer(texts, settings.vocabulary)
-    model = _new_model(tokenizer, settings, seed)
+    model = random_model(tokenizer, settings, seed)
     _train(TokenLogprobModel(model, temperature=1.0), _batches(corpus, tokenizer, settings, seed), settings, progress)
+    save_model(model, tokenizer, folder)
+
+
+def save_model(model: Any, tokenizer: PreTrainedTokenizerFast, folder: Path) -> None:
+    """Save a model and its tokenizer to `folder` in Hugging Face's format."""
     model.generation_config = GenerationConfig(
         eos_token_id=tokenizer.eos_token_id, pad_token_id=tokenizer.pad_token_id, do_sample=True
     )
@@ -53,7 +58,8 @@ def pretrain(
     tokenizer.save_pretrained(folder)
 
 
-def _new_model(tokenizer: PreTrainedTokenizerFast, settings: StarterSettings, seed: int) -> Any:
+def random_model(tokenizer: PreTrainedTokenizerFast, settings: StarterSettings, seed: int) -> Any:
+    """A Qwen3 of this size with the random weights of a seed."""
     config = Qwen3Config(
         vocab_size=len(tokenizer),
         hidden_size=settings.hidden,
