@@ -10,24 +10,26 @@ The programs are those of `agnostics_benchmarks.step_programs`. Each arm trains 
 
 All get the same prompts with answers: half ask what a program prints, half for a program. Then they are measured on
 both, on programs that were not trained on: of families in training, and of new families. With `--model` that model is
-fine-tuned (LoRA) and measured untrained too. Without, models of the starter model's size begin with random weights, in
-two languages with three seeds. What is done stays in FOLDER, so that the same command continues after an interrupt;
-`--print` prints the tables of what is done, and makes nothing.
+fine-tuned (LoRA, one seed). Without, a model of the starter model's size is pretrained on statements, programs, inputs
+and outputs, and fine-tuned with three seeds, which decide the order of the documents; `shuffled` has one seed. What is
+done stays in FOLDER, so that the same command continues after an interrupt; `--print` prints the tables of what is done.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass
+from io import StringIO
 from itertools import islice
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from agnostics.cli import call
 from agnostics.plugins.manager import load_plugins
 from agnostics.traces.cwm_format import ACTION, ARGUMENT, CONTEXT, END, FRAME_END, STARTS
 from agnostics.traces.records import read_records
@@ -53,7 +55,6 @@ MEASURES = {
     "write": (f"chat.template={json.dumps(TEMPLATE)}", "max_completion_tokens=192"),
 }
 SAMPLING = ("split=test", "samples=1", "temperature=0.2")
-LIMIT_S = 6 * 3600
 HEAD = "| language | measure | families | arm | rate | less `programs` | by seed |"
 RULE = "|---" * HEAD.count(" | ") + "|---|"
 
@@ -62,8 +63,8 @@ RULE = "|---" * HEAD.count(" | ") + "|---|"
 class Scale:
     """What depends on the model: which runs there are, how much data, and the settings."""
 
-    arms: tuple[str, ...]
-    seeds: tuple[int, ...]
+    arms: Mapping[str, tuple[int, ...]]
+    """The seeds of each arm."""
     documents: int
     answers: int
     tasks: Mapping[Split, int]
@@ -74,11 +75,10 @@ class Scale:
 
 
 STARTER = Scale(
-    arms=ARMS,
-    seeds=(0, 1, 2),
+    arms={"programs": (0, 1, 2), "traces": (0, 1, 2), "shuffled": (0,)},
     documents=600,
     answers=1000,
-    tasks={"known": 90, "new": 150},
+    tasks={"known": 60, "new": 90},
     steps=150,
     training=("train.learning_rate=1e-3", "train.batch_tokens=1024"),
     evaluation=("engine=transformers",),
@@ -87,8 +87,7 @@ STARTER = Scale(
 PRETRAINED = 9000
 """Documents of the pretraining."""
 OTHER = Scale(
-    arms=("programs", "traces"),
-    seeds=(0,),
+    arms={"programs": (0,), "traces": (0,)},
     documents=300,
     answers=600,
     tasks={"known": 30, "new": 60},
@@ -113,18 +112,16 @@ class TraceTrainingBench:
     def make(self) -> None:
         """Make what is missing."""
         self._make_data()
-        runs = {"base": self._model or self._pretrained()}
-        for seed in self._scale.seeds:
-            runs |= {f"{arm}-{seed}": self._trained(arm, seed, runs["base"]) for arm in self._scale.arms}
-        for measure in MEASURES:
-            self._evaluate(measure, runs)
+        base = self._model or self._pretrained()
+        self._evaluate("base", {"base": base})
+        for arm, seeds in self._scale.arms.items():
+            self._evaluate(arm, {f"{arm}-{seed}": self._trained(arm, seed, base) for seed in seeds})
 
     def rows(self) -> Iterator[str]:
         """The rows of the table of what is measured."""
         for measure in MEASURES:
-            path = self._folder / f"{measure}.json"
-            accepted = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-            for group in GROUPS if accepted else ():
+            accepted = self._accepted(measure)
+            for group in GROUPS:
                 for arm in ("base", *self._scale.arms):
                     if cells := compared(accepted, arm, group):
                         yield f"| {self._language} | {measure} | {group} | {arm} | {' | '.join(cells)} |"
@@ -217,20 +214,26 @@ class TraceTrainingBench:
             done.write_text(json.dumps(summary | {each["name"]: round(each["total"]) for each in totals}))
         return str(folder / "runs" / json.loads(done.read_text(encoding="utf-8"))["run"])
 
-    def _evaluate(self, measure: str, runs: Mapping[str, str]) -> None:
-        """Which held-out tasks each model has solved."""
-        path = self._folder / f"{measure}.json"
-        if path.is_file():
-            return
-        models = (word for model in runs.values() for word in ("--model", model))
-        words = [*models, "--language", self._language, "--dataset", str(self._folder / "data" / "tasks.jsonl")]
-        settings = [*SAMPLING, *MEASURES[measure], *self._scale.evaluation]
-        report = self._agn("eval", *words, *_set(settings))[-1]
-        accepted = {
-            name: {each["task"]: each["verdict"] == "accepted" for each in self._agn(*_verdicts(one["run"]))}
-            for name, one in zip(runs, report["evaluations"], strict=True)
-        }
-        path.write_text(json.dumps(accepted))
+    def _evaluate(self, arm: str, runs: Mapping[str, str]) -> None:
+        """Which held-out tasks the models of an arm solve."""
+        for measure, settings in MEASURES.items():
+            path = self._folder / f"{measure}-{arm}.json"
+            if not path.is_file():
+                models = (word for model in runs.values() for word in ("--model", model))
+                words = [*models, "--language", self._language, "--dataset", str(self._folder / "data" / "tasks.jsonl")]
+                report = self._agn("eval", *words, *_set([*SAMPLING, *settings, *self._scale.evaluation]))[-1]
+                found = zip(runs, report["evaluations"], strict=True)
+                path.write_text(json.dumps({name: self._solved(one["run"]) for name, one in found}))
+
+    def _solved(self, run: str) -> dict[str, bool]:
+        """Whether each task is solved; those on which the sandbox failed are left out."""
+        where = f"run = '{run}' and verdict <> 'sandbox_error'"
+        rows = self._agn("results", "query", f"select task, verdict from verifications where {where}")
+        return {row["task"]: row["verdict"] == "accepted" for row in rows}
+
+    def _accepted(self, measure: str) -> dict[str, dict[str, bool]]:
+        paths = sorted(self._folder.glob(f"{measure}-*.json"))
+        return {name: run for path in paths for name, run in json.loads(path.read_text(encoding="utf-8")).items()}
 
     def _agn(self, *words: str) -> list[Any]:
         """The lines of JSON that a command prints."""
@@ -241,11 +244,6 @@ _TOTALS = (
     "select name, sum(value) as total from step_metric where run_id = '{}' and name in "
     "('tokens', 'trained_tokens', 'documents') group by name"
 )
-
-
-def _verdicts(run: str) -> list[str]:
-    where = f"run = '{run}' and verdict <> 'sandbox_error'"
-    return ["results", "query", f"select task, verdict from verifications where {where}"]
 
 
 def compared(accepted: Mapping[str, Mapping[str, bool]], arm: str, group: str) -> list[str]:
@@ -286,9 +284,13 @@ def _set(settings: Sequence[str]) -> list[str]:
 
 
 def _call(*words: str) -> str:
-    command = [sys.executable, "-m", "agnostics", *words]
-    print(" ".join(command), file=sys.stderr)
-    return subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True, timeout=LIMIT_S).stdout
+    """What a command of `agn` prints. It runs in this process, so that the libraries are loaded once."""
+    print("agn", *words, file=sys.stderr)
+    with redirect_stdout(StringIO()) as printed:
+        status = call(list(words))
+    if status:
+        raise SystemExit(status)
+    return printed.getvalue()
 
 
 def main() -> None:
