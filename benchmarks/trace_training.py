@@ -12,7 +12,7 @@ All get the same prompts with answers: half ask what a program prints, half for 
 both, on programs that were not trained on: of families in training, and of new families. With `--model` that model is
 fine-tuned (LoRA, one seed). Without, a model of the starter model's size is pretrained on statements, programs, inputs
 and outputs, and fine-tuned with three seeds, which decide the order of the documents; `shuffled` has one seed. What is
-done stays in FOLDER, so that the same command continues after an interrupt; `--print` prints the tables of what is done.
+done stays in FOLDER, so that the same command continues after an interrupt; `--print` prints what is done alone.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ STARTER = Scale(
     documents=600,
     answers=1000,
     tasks={"known": 60, "new": 90},
-    steps=150,
+    steps=100,
     training=("train.learning_rate=1e-3", "train.batch_tokens=1024"),
     evaluation=("engine=transformers",),
     pretraining=("steps=1000", "train.learning_rate=3e-3", "train.batch_tokens=640", "checkpoint_interval=1000"),
@@ -299,7 +299,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, required=True, help="where runs and results are kept")
     parser.add_argument("--model", help="a model to fine-tune: a GGUF file, a folder, a name on the hub")
     parser.add_argument("--language", choices=LANGUAGES, action="append", help="only this one; can be repeated")
-    parser.add_argument("--steps", type=int, help="steps of each arm in place of 150, and of 200 with a model")
+    parser.add_argument("--steps", type=int, help="steps of each arm in place of 100, and of 200 with a model")
     parser.add_argument("--print", dest="print_only", action="store_true", help="print what is done, and make nothing")
     chosen = parser.parse_args()
     languages = chosen.language or LANGUAGES
