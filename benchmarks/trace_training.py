@@ -24,7 +24,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
-from itertools import islice
+from itertools import islice, zip_longest
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -50,10 +50,12 @@ ARMS = ("programs", "traces", "shuffled")
 GROUPS: tuple[Split, ...] = ("known", "new")
 ANSWERS = 1 / 3
 """The share of the tokens that are prompts with answers."""
-MEASURES = {
+TASKS = {
     "predict": ("environment=trace-prediction", "environment_options={mode='output'}", "max_completion_tokens=24"),
     "write": (f"chat.template={json.dumps(TEMPLATE)}", "max_completion_tokens=192"),
 }
+MEASURES = {"predict": "predict", "digits": "predict", "write": "write"}
+"""What is measured on which task: outputs that are right, digits of outputs that are right, programs that are right."""
 SAMPLING = ("split=test", "samples=1", "temperature=0.2")
 HEAD = "| language | measure | families | arm | rate | less `programs` | by seed |"
 RULE = "|---" * HEAD.count(" | ") + "|---|"
@@ -120,10 +122,10 @@ class TraceTrainingBench:
     def rows(self) -> Iterator[str]:
         """The rows of the table of what is measured."""
         for measure in MEASURES:
-            accepted = self._accepted(measure)
+            scores = self._scores(measure)
             for group in GROUPS:
                 for arm in ("base", *self._scale.arms):
-                    if cells := compared(accepted, arm, group):
+                    if cells := compared(scores, arm, group):
                         yield f"| {self._language} | {measure} | {group} | {arm} | {' | '.join(cells)} |"
 
     def budgets(self) -> Iterator[str]:
@@ -215,25 +217,35 @@ class TraceTrainingBench:
         return str(folder / "runs" / json.loads(done.read_text(encoding="utf-8"))["run"])
 
     def _evaluate(self, arm: str, runs: Mapping[str, str]) -> None:
-        """Which held-out tasks the models of an arm solve."""
-        for measure, settings in MEASURES.items():
-            path = self._folder / f"{measure}-{arm}.json"
+        """Evaluate the models of an arm on the held-out tasks; the files have the names of the evaluations."""
+        for task, settings in TASKS.items():
+            path = self._folder / f"{task}-{arm}.json"
             if not path.is_file():
                 models = (word for model in runs.values() for word in ("--model", model))
                 words = [*models, "--language", self._language, "--dataset", str(self._folder / "data" / "tasks.jsonl")]
                 report = self._agn("eval", *words, *_set([*SAMPLING, *settings, *self._scale.evaluation]))[-1]
                 found = zip(runs, report["evaluations"], strict=True)
-                path.write_text(json.dumps({name: self._solved(one["run"]) for name, one in found}))
+                path.write_text(json.dumps({name: one["run"] for name, one in found}))
 
-    def _solved(self, run: str) -> dict[str, bool]:
-        """Whether each task is solved; those on which the sandbox failed are left out."""
+    def _scores(self, measure: str) -> dict[str, dict[str, float]]:
+        """The score of each run on each task; tasks on which the sandbox failed are left out."""
+        paths = sorted(self._folder.glob(f"{MEASURES[measure]}-*.json"))
+        runs = {name: run for path in paths for name, run in json.loads(path.read_text(encoding="utf-8")).items()}
+        if not runs:
+            return {}
+        lines = (self._folder / "data" / "tasks.jsonl").read_text(encoding="utf-8").splitlines()
+        outputs = {task["id"]: task["tests"][0]["output"] for task in map(json.loads, lines)}
+
+        def score(row: Mapping[str, Any]) -> float:
+            if measure == "digits":
+                return digits_right(row["program"] or "", outputs[row["task"]])
+            return float(row["verdict"] == "accepted")
+
+        return {name: {row["task"]: score(row) for row in self._verified(run)} for name, run in runs.items()}
+
+    def _verified(self, run: str) -> list[Any]:
         where = f"run = '{run}' and verdict <> 'sandbox_error'"
-        rows = self._agn("results", "query", f"select task, verdict from verifications where {where}")
-        return {row["task"]: row["verdict"] == "accepted" for row in rows}
-
-    def _accepted(self, measure: str) -> dict[str, dict[str, bool]]:
-        paths = sorted(self._folder.glob(f"{measure}-*.json"))
-        return {name: run for path in paths for name, run in json.loads(path.read_text(encoding="utf-8")).items()}
+        return self._agn("results", "query", f"select task, verdict, program from verifications where {where}")
 
     def _agn(self, *words: str) -> list[Any]:
         """The lines of JSON that a command prints."""
@@ -246,15 +258,20 @@ _TOTALS = (
 )
 
 
-def compared(accepted: Mapping[str, Mapping[str, bool]], arm: str, group: str) -> list[str]:
+def digits_right(predicted: str, output: str) -> float:
+    """The share of the two digits of an output that are right, each in its place."""
+    return fmean(one == other for one, other in zip_longest(output.split(), predicted.split()[:2]))
+
+
+def compared(scores: Mapping[str, Mapping[str, float]], arm: str, group: str) -> list[str]:
     """The cells of an arm: its rate, the difference from `programs`, and rates by seed; nothing if it has no run.
 
     Each run is compared with that of `programs` with the same seed, the untrained model with all of them. A task counts
     with its mean over seeds. Intervals are of 95 %, resampled by family; they say nothing of other seeds.
     """
-    runs = {name: run for name, run in accepted.items() if name.partition("-")[0] == arm}
-    others = [accepted[rival] for name in runs if (rival := _rival(name)) in accepted]
-    others = others or [run for name, run in accepted.items() if name.startswith("programs-")]
+    runs = {name: run for name, run in scores.items() if name.partition("-")[0] == arm}
+    others = [scores[rival] for name in runs if (rival := _rival(name)) in scores]
+    others = others or [run for name, run in scores.items() if name.startswith("programs-")]
     if not runs or not others:
         return []
     shared = set.intersection(*({*run} for run in [*runs.values(), *others]))

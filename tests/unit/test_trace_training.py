@@ -82,20 +82,32 @@ def test_a_shuffled_trace_has_the_frames_of_another_program_and_every_frame_is_u
     assert sorted(frames) == sorted(frames for _, frames in parts)
 
 
+def test_a_digit_is_right_in_its_place_alone() -> None:
+    digits_right = BENCH["digits_right"]
+    assert [digits_right(predicted, "7 2\n") for predicted in ("7 2", "7 3", "2 7", "", "7", "7 2 1")] == [
+        1,
+        0.5,
+        0,
+        0,
+        0.5,
+        1,
+    ]
+
+
 def test_an_arm_is_compared_with_the_runs_of_the_same_seeds() -> None:
     tasks = [f"new/{family}/{number}" for family in "abcd" for number in range(2)]
-    accepted = {
-        "programs-0": dict.fromkeys(tasks, False),
-        "programs-1": dict.fromkeys(tasks, True),
-        "traces-0": {task: task.startswith(("new/a", "new/b")) for task in tasks},
-        "traces-1": {**dict.fromkeys(tasks, True), "known/a/0": True},
-        "shuffled-1": dict.fromkeys(tasks, True),
+    scores = {
+        "programs-0": dict.fromkeys(tasks, 0.0),
+        "programs-1": dict.fromkeys(tasks, 1.0),
+        "traces-0": {task: float(task.startswith(("new/a", "new/b"))) for task in tasks},
+        "traces-1": {**dict.fromkeys(tasks, 1.0), "known/a/0": 1.0},
+        "shuffled-1": dict.fromkeys(tasks, 1.0),
     }
     compared = BENCH["compared"]
-    assert compared(accepted, "traces", "new")[1:] == ["+0.250 (+0.000 to +0.500)", "0.500, 1.000"]
-    assert compared(accepted, "shuffled", "new")[1:] == ["+0.000 (+0.000 to +0.000)", "1.000"]
-    assert compared(accepted, "programs", "new")[1:] == ["", "0.000, 1.000"]
-    assert compared(accepted, "base", "new") == []
+    assert compared(scores, "traces", "new")[1:] == ["+0.250 (+0.000 to +0.500)", "0.500, 1.000"]
+    assert compared(scores, "shuffled", "new")[1:] == ["+0.000 (+0.000 to +0.000)", "1.000"]
+    assert compared(scores, "programs", "new")[1:] == ["", "0.000, 1.000"]
+    assert compared(scores, "base", "new") == []
 
 
 def test_all_programs_have_every_program_that_is_drawn() -> None:
