@@ -54,8 +54,9 @@ TASKS = {
     "predict": ("environment=trace-prediction", "environment_options={mode='output'}", "max_completion_tokens=24"),
     "write": (f"chat.template={json.dumps(TEMPLATE)}", "max_completion_tokens=192"),
 }
-MEASURES = {"predict": "predict", "digits": "predict", "write": "write"}
-"""What is measured on which task: outputs that are right, digits of outputs that are right, programs that are right."""
+MEASURES = {"predict": "predict", "digits": "predict", "write": "write", "begin": "write"}
+"""What is measured on which task: outputs that are right, digits of outputs that are right, programs that are right,
+and programs that begin with the reference program, whatever follows it."""
 SAMPLING = ("split=test", "samples=1", "temperature=0.2")
 HEAD = "| language | measure | families | arm | rate | less `programs` | by seed |"
 RULE = "|---" * HEAD.count(" | ") + "|---|"
@@ -234,11 +235,14 @@ class TraceTrainingBench:
         if not runs:
             return {}
         lines = (self._folder / "data" / "tasks.jsonl").read_text(encoding="utf-8").splitlines()
-        outputs = {task["id"]: task["tests"][0]["output"] for task in map(json.loads, lines)}
+        tasks = {task["id"]: task for task in map(json.loads, lines)}
 
         def score(row: Mapping[str, Any]) -> float:
+            task, text = tasks[row["task"]], row["program"] or ""
             if measure == "digits":
-                return digits_right(row["program"] or "", outputs[row["task"]])
+                return digits_right(text, task["tests"][0]["output"])
+            if measure == "begin":
+                return float(text.startswith(task["metadata"]["program"]["text"].strip()))
             return float(row["verdict"] == "accepted")
 
         return {name: {row["task"]: score(row) for row in self._verified(run)} for name, run in runs.items()}
