@@ -37,7 +37,7 @@ from agnostics.util.statistics import bootstrap_interval, rate_interval
 from agnostics_benchmarks.step_programs import Split
 from agnostics_benchmarks.trace_documents import (
     TEMPLATE,
-    Example,
+    StepExample,
     filled,
     held_out_tasks,
     prompts_with_answers,
@@ -63,7 +63,7 @@ RULE = "|---" * HEAD.count(" | ") + "|---|"
 
 
 @dataclass(frozen=True)
-class Scale:
+class RunScale:
     """What depends on the model: which runs there are, how much data, and the settings."""
 
     arms: Mapping[str, tuple[int, ...]]
@@ -77,7 +77,7 @@ class Scale:
     pretraining: tuple[str, ...] = ()
 
 
-STARTER = Scale(
+STARTER = RunScale(
     arms={"programs": (0, 1, 2), "traces": (0, 1, 2), "shuffled": (0,)},
     documents=600,
     answers=1000,
@@ -89,7 +89,7 @@ STARTER = Scale(
 )
 PRETRAINED = 9000
 """Documents of the pretraining."""
-OTHER = Scale(
+OTHER = RunScale(
     arms={"programs": (0,), "traces": (0,)},
     documents=300,
     answers=600,
@@ -166,7 +166,7 @@ class TraceTrainingBench:
         )
         _write(data / "tasks.jsonl", ({**task.model_dump(exclude_defaults=True), "split": "test"} for task in held_out))
 
-    def _traced(self, data: Path, examples: Sequence[Example]) -> list[tuple[str, str]]:
+    def _traced(self, data: Path, examples: Sequence[StepExample]) -> list[tuple[str, str]]:
         """Each program with its input, and the frames of its trace."""
         requests, traces = data / "requests.jsonl", data / "traced.jsonl"
         lines = ({"program": each.program.text(self._language), "input": each.given} for each in examples)

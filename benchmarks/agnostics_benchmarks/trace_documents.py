@@ -27,7 +27,7 @@ _BETWEEN = "\n\n"
 
 
 @dataclass(frozen=True)
-class Example:
+class StepExample:
     """A program with an input."""
 
     program: StepProgram
@@ -59,13 +59,13 @@ class Example:
         return f"[INPUT]\n{self.given}[/INPUT]\n"
 
 
-def training_examples(purpose: str) -> Iterator[Example]:
+def training_examples(purpose: str) -> Iterator[StepExample]:
     """Examples of training programs without end; each purpose has its own."""
     rng = Random(purpose)
     while True:
         program = draw_program(rng)
         if program.split == "train":
-            yield Example(program, draw_input(rng))
+            yield StepExample(program, draw_input(rng))
 
 
 def shuffled(parts: Sequence[tuple[str, str]]) -> list[str]:

@@ -10,7 +10,7 @@ from agnostics.traces.records import TraceRequest, record_of
 from agnostics.traces.runner import TraceRunner
 from agnostics.verify import Verifier
 from agnostics_benchmarks.step_programs import KINDS, StepProgram, all_programs
-from agnostics_benchmarks.trace_documents import Example, held_out_tasks
+from agnostics_benchmarks.trace_documents import StepExample, held_out_tasks
 
 
 def _of_each_kind() -> list[StepProgram]:
@@ -23,7 +23,7 @@ def _of_each_kind() -> list[StepProgram]:
 def test_a_trace_of_a_step_program_is_whole_and_ends_in_its_output(language: str) -> None:
     with TraceRunner(find_language(load_plugins(), language), "bubblewrap") as runner:
         for program in _of_each_kind():
-            example, request = Example(program, "9 4\n"), TraceRequest("0", program.text(language), "9 4\n")
+            example, request = StepExample(program, "9 4\n"), TraceRequest("0", program.text(language), "9 4\n")
             run = runner.run(request.program, request.input)
             beginning, frames = example.trace_parts(record_of(request, "", language, run))
             trace = parse_text(beginning.partition("[/INPUT]\n")[2] + frames)
