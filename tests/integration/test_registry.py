@@ -97,7 +97,7 @@ def pushed(engine: docker.DockerClient, registry: Registry) -> Iterator[None]:
     yield
     for image in engine.images.list(name="agnostics/from-registry"):
         for tag in image.tags:
-            engine.images.remove(tag)
+            engine.images.remove(tag, force=True)  # the engine may still be removing the last container of it
     with suppress(ImageNotFound):
         engine.images.remove(registry.image)
 
