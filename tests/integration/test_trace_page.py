@@ -98,6 +98,20 @@ def test_keys_step_through_the_program_with_its_locals_and_call_stack(page: Page
     assert state(page)[0] == "event 1 of 9"
 
 
+def test_scopes_without_a_name_are_told_apart(browser: Browser, tmp_path: Path) -> None:
+    events = (
+        '{"e":"call","l":1,"d":0,"f":""}\n{"e":"call","l":2,"d":1,"f":""}\n{"e":"line","l":3,"d":3,"f":"g"}\n'
+        '{"e":"line","l":4,"d":0}\n'
+    )
+    path = tmp_path / "trace.html"
+    path.write_text(page_of(read_trace(PROGRAM, events.encode(), TraceLimits())), encoding="utf-8")
+    page = browser.new_page()
+    page.goto(f"file://{path}")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    assert state(page)[4] == ["main program", "(anonymous)", "(not traced)", "g"]
+
+
 def test_the_slider_and_the_buttons_step_too(page: Page) -> None:
     page.locator("#slider").fill("6")
     assert state(page)[0] == "event 7 of 9"

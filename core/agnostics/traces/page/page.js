@@ -29,7 +29,7 @@ function show(target, text) {
 
 function step(scopes, event) {
   const left = scopes.slice(0, event.depth + (event.kind === "call" ? 0 : 1));
-  while (left.length <= event.depth) left.push({ name: left.length === event.depth ? event.name : "", line: 0, locals: new Map() });
+  while (left.length <= event.depth) left.push({ name: left.length === event.depth ? event.name : undefined, line: 0, locals: new Map() });
   const locals = new Map(left[event.depth].locals);
   for (const name of event.gone || []) locals.delete(name);
   for (const [name, value] of Object.entries(event.changed || {})) locals.set(name, value);
@@ -88,9 +88,10 @@ function draw() {
   document.getElementById("none").hidden = locals.children.length > 0;
 
   const stack = document.getElementById("stack");
-  stack.replaceChildren(...scopes.map((scope) => {
+  stack.replaceChildren(...scopes.map((scope, depth) => {
     const item = element("li");
-    item.append(element("span", scope.name || "(not traced)"), element("span", scope.line ? "line " + scope.line : "", "quiet"));
+    const unnamed = scope.name === undefined ? "(not traced)" : depth ? "(anonymous)" : "main program";
+    item.append(element("span", scope.name || unnamed), element("span", scope.line ? "line " + scope.line : "", "quiet"));
     return item;
   }));
   const slider = document.getElementById("slider");
