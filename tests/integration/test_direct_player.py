@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 import scripted_model
 from command_line import Agn, Answer
-from scripted_model import Body, ScriptedModel
+from scripted_model import Body, ScriptedModel, serving
 
 PROBLEMS = len(scripted_model.TASKS)
 STATEMENTS = {task["statement"]: task["id"] for task in scripted_model.TASKS}
@@ -25,15 +23,6 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     lines = map(json.loads, scripted_model.task_lines().splitlines())
     (tmp_path / "tasks.jsonl").write_text("".join(f"{json.dumps({**line, 'split': 'test'})}\n" for line in lines))
-
-
-@contextmanager
-def serving(message: Callable[[Body], Body]) -> Iterator[ScriptedModel]:
-    model = ScriptedModel(message)
-    try:
-        yield model
-    finally:
-        model.close()
 
 
 def played(agn: Agn, model: ScriptedModel, *options: str) -> Answer:

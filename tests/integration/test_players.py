@@ -7,7 +7,6 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain, repeat
 from pathlib import Path
@@ -34,7 +33,7 @@ from agnostics.util.paths import cache_folder
 from agnostics.verify import Verifier
 from agnostics_players import agn_players
 from command_line import Agn
-from scripted_model import Body, ScriptedModel
+from scripted_model import Body, serving
 from sqlalchemy import select
 
 AGENTS = {player.name: player for player in agn_players()}
@@ -99,15 +98,6 @@ def play(tmp_path: Path, verifier: Verifier, monkeypatch: pytest.MonkeyPatch) ->
 def task_of(task: Body) -> Task:
     tests = tuple(Test(input=given, output=output) for given, output in task["tests"])
     return Task(id=task["id"], statement=task["statement"], tests=tests)
-
-
-@contextmanager
-def serving(message: Callable[[Body], Body]) -> Iterator[ScriptedModel]:
-    model = ScriptedModel(message)
-    try:
-        yield model
-    finally:
-        model.close()
 
 
 # The bare player.

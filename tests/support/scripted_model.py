@@ -10,7 +10,8 @@ import json
 import re
 import shlex
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -166,3 +167,13 @@ class ScriptedModel:
     def close(self) -> None:
         self._http.shutdown()
         self._http.server_close()
+
+
+@contextmanager
+def serving(message: Callable[[Body], Body]) -> Iterator[ScriptedModel]:
+    """A model that answers with `message`, until the end of the block."""
+    model = ScriptedModel(message)
+    try:
+        yield model
+    finally:
+        model.close()
