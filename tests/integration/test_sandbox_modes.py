@@ -14,7 +14,9 @@ import agnostics
 import pytest
 from agnostics.sandbox.backend import SandboxBackend, SlotFactory
 from agnostics.sandbox.backends.process_slots import ProcessSlotFactory
+from agnostics.sandbox.harness_binary import harness_path
 from agnostics.sandbox.modes import builtin_backends, choose_backend
+from agnostics.sandbox.user_namespaces import can_make_user_namespaces
 from agnostics.types.errors import MissingRequirement, UsageError
 from agnostics.types.language import Language
 from agnostics.types.task import LimitOverrides, Task, Test
@@ -105,6 +107,37 @@ def public_copy() -> Iterator[Path]:
         Path(folder).chmod(0o755)
         shutil.copytree(Path(agnostics.__file__).parent, Path(folder) / "agnostics")
         yield Path(folder)
+
+
+MOUNTER = """
+import ctypes, os, sys
+folders = [f"{sys.argv[1]}/{number}" for number in range(60)]
+libc = ctypes.CDLL(None)
+for folder in folders:
+    os.mkdir(folder)
+print("ready", flush=True)
+while True:
+    for folder in folders:
+        libc.mount(b"tmpfs", folder.encode(), b"tmpfs", 0, None)
+    for folder in folders:
+        libc.umount2(folder.encode(), 2), os.rmdir(folder), os.mkdir(folder)
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts")
+def test_bubblewrap_mode_is_found_while_mounts_of_others_come_and_go(tmp_path: Path) -> None:
+    """As those of containers do; a trial of bwrap on the whole root failed on one in two."""
+    with subprocess.Popen([sys.executable, "-c", MOUNTER, tmp_path], stdout=subprocess.PIPE) as mounter:
+        try:
+            assert mounter.stdout
+            assert mounter.stdout.readline() == b"ready\n"
+            for _ in range(20):
+                assert choose_backend("bubblewrap").name == "bubblewrap"
+                assert can_make_user_namespaces(harness_path())
+        finally:
+            mounter.kill()
+    for folder in tmp_path.iterdir():
+        subprocess.run(["umount", "--quiet", folder], check=False, timeout=10)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become an ordinary user")

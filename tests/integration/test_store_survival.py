@@ -95,8 +95,9 @@ def test_a_killed_process_leaves_all_it_had_committed_and_no_half_of_a_batch(dat
 
 @pytest.mark.parametrize("recorder", ["recorder", "out_of_process_recorder"])
 def test_a_full_disk_is_one_clear_error_and_what_was_committed_stays(recorder: str) -> None:
-    disk = ["bwrap", "--dev-bind", "/", "/", "--size", str(3 << 20), "--tmpfs", "/mnt", "--"]
-    command = [*disk, sys.executable, "-c", WRITER, "sqlite:////mnt/results.db", MANY, recorder]
+    small_disk = ["unshare", "--map-root-user", "--mount", "sh", "-c"]
+    small_disk += ['mount -t tmpfs -o size=3m tmpfs /mnt && exec "$@"', "sh"]
+    command = [*small_disk, sys.executable, "-c", WRITER, "sqlite:////mnt/results.db", MANY, recorder]
     answer = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=60, check=True)
     *_, error, stored, integrity = answer.stdout.splitlines()
     _, committed, message = error.split(maxsplit=2)

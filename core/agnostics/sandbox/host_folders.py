@@ -76,6 +76,14 @@ def bubblewrap_binds(folders: Sequence[Path]) -> list[str]:
     return arguments
 
 
+def bubblewrap_system() -> list[str]:
+    """The arguments that show the folders of the system, for a trial of bwrap.
+
+    It cannot show "/" instead: bwrap sets the flags of each mount below, and fails if one ends meanwhile.
+    """
+    return bubblewrap_binds([Path(folder) for folder in SYSTEM_FOLDERS])
+
+
 def bubblewrap_root(root: Path, source: str) -> list[str]:
     """The arguments that show what is in the folder `root` as the root of a slot, read-only, and nothing else; bwrap
     finds the folder at `source`.

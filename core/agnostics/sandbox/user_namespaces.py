@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from agnostics.sandbox.harness_binary import can_start
+from agnostics.sandbox.host_folders import bubblewrap_system
 from agnostics.sandbox.slot_users import LAST
 
 
@@ -27,5 +28,5 @@ def can_make_user_namespaces(harness: Path) -> bool:
     """Whether root can start a slot in one here: in a container that hides parts of /proc it cannot mount another."""
     if os.geteuid() != 0:
         return False
-    bwrap = ["bwrap", "--unshare-pid", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "true"]
+    bwrap = ["bwrap", "--unshare-pid", *bubblewrap_system(), "--proc", "/proc", "--dev", "/dev", "true"]
     return can_start(harness, ["--users", user_map(LAST)], bwrap)

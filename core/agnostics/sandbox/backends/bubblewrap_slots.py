@@ -19,7 +19,13 @@ from pathlib import Path
 from agnostics.sandbox.backend import SlotFactory
 from agnostics.sandbox.cgroups import SlotGroup, find_parent_groups, opened, remove_leftovers
 from agnostics.sandbox.harness_binary import harness_path, hold_library_path
-from agnostics.sandbox.host_folders import HostFolders, bubblewrap_binds, bubblewrap_mounts, bubblewrap_root
+from agnostics.sandbox.host_folders import (
+    HostFolders,
+    bubblewrap_binds,
+    bubblewrap_mounts,
+    bubblewrap_root,
+    bubblewrap_system,
+)
 from agnostics.sandbox.masked_paths import bubblewrap_mask
 from agnostics.sandbox.protocol import handshake
 from agnostics.sandbox.slot_options import SlotOptions
@@ -199,7 +205,7 @@ def check_namespaces() -> str:
     _require_bwrap()
     harness_path()
     try:
-        _bwrap("--unshare-all", "--ro-bind", "/", "/", "true")
+        _bwrap("--unshare-all", *bubblewrap_system(), "true")
         version = _bwrap("--version").strip()
     except (OSError, subprocess.SubprocessError) as error:
         raise MissingRequirement(
