@@ -17,12 +17,15 @@ KEPT = 4096
 """The size to which a compiler's output is cut."""
 DAEMON = "sh -c '(setsid sleep 1000 &); touch /tmp/left; gcc -w -o prog snippet.c'"
 ALONE_C = """
+#include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 int main() {
     int found = 0;
-    char path[32];
-    for (int pid = 2; pid < 5000; pid++) sprintf(path, "/proc/%d", pid), found += !access(path, 0) && pid != getpid();
+    DIR *processes = opendir("/proc");
+    for (struct dirent *entry; (entry = readdir(processes));) found += atoi(entry->d_name) > 1;
+    found--; /* this one */
     printf("%d", found + 10 * !access("/tmp/left", 0));
 }
 """

@@ -236,8 +236,8 @@ def test_a_held_interpreter_that_is_killed_is_replaced(run: Run, perl: Verifier)
     run("print 42")
     pool: Any = perl._pool
     (worker,) = pool._workers
-    for child in _children_of_harness(worker.slot):
-        os.kill(child, signal.SIGKILL)
+    (held,) = _children_of_harness(worker.slot)
+    os.kill(held, signal.SIGKILL)
     outputs = _outputs(run("print <STDIN> + 1", "1", "2", "3"))
     assert outputs == ["2", "3", "4"]
     assert _held(run).isdigit()
@@ -250,7 +250,8 @@ def _children_of_harness(slot: Any) -> list[int]:
     else:
         outer = slot._process.pid
         harness = int(Path(f"/proc/{outer}/task/{outer}/children").read_text())
-    return [int(pid) for pid in Path(f"/proc/{harness}/task/{harness}/children").read_text().split()]
+    threads = Path(f"/proc/{harness}/task").iterdir()
+    return [int(pid) for thread in threads for pid in (thread / "children").read_text().split()]
 
 
 class Launched(Language):

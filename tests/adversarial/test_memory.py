@@ -76,7 +76,7 @@ def test_memory_taken_by_many_small_children_does_not_kill_the_harness(attack: A
 
 @pytest.mark.programs("grow_while_measured")
 def test_memory_taken_while_the_harness_measures_costs_no_slot(attack: Attack, program: str) -> None:
-    """The harness lends the slot memory for that moment, which the program takes."""
+    """Once the harness lent the slot memory for that moment, which the program took."""
     results = [attack(program, run_s=5.0, memory_mb=1024, processes=1000) for _ in range(5)]
     assert [(result.verdict, result.attempts) for result in results] == [("memory_limit", 1)] * 5
 

@@ -123,6 +123,7 @@ def start() -> Iterator[Start]:
                 process = _launch(binary, folder, theirs.fileno())
             stack.callback(process.wait)
             stack.callback(process.kill)
+            assert ours.recv(1) == b"\0"
             return Harness(process, ours)
 
         yield run

@@ -136,8 +136,9 @@ def test_bubblewrap_mode_is_found_while_mounts_of_others_come_and_go(tmp_path: P
                 assert can_make_user_namespaces(harness_path())
         finally:
             mounter.kill()
-    for folder in tmp_path.iterdir():
-        subprocess.run(["umount", "--quiet", folder], check=False, timeout=10)
+            mounter.wait()
+            for folder in tmp_path.iterdir():
+                subprocess.run(["umount", "--quiet", folder], check=False, timeout=10)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become an ordinary user")

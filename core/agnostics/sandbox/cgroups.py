@@ -1,5 +1,5 @@
-"""Control groups for slots, if this user may create groups (v1 or v2): limits on memory and processes, equal shares of
-the processors, and the processor time of all that ran in one."""
+"""Control groups for slots, if this user may create groups (v1 or v2): limits on memory and processes, and equal shares
+of the processors. Those of a slot's programs are in them, beside its harness: their memory and processor time."""
 
 from __future__ import annotations
 
@@ -15,9 +15,12 @@ _numbers = itertools.count()
 _CONTROLLERS = ("memory", "pids", "cpuacct", "cpu")
 """Those of version 1 that slots use."""
 _MEMORY_LIMITS = ("memory.max", "memory.limit_in_bytes", "memory.memsw.limit_in_bytes")
+_PROGRAMS, _HARNESS = "programs", "harness"
+"""The groups in a slot's: in version 2 the harness has one too, since a group with groups in it has no processes."""
 _MEMORY_USAGE = ("memory.current", "memory.usage_in_bytes")
 _DROPPABLE = {"active_file", "inactive_file", "slab_reclaimable"}
-"""The counts in `memory.stat` of what the kernel drops when memory runs out."""
+"""The counts in `memory.stat` of what the kernel drops when memory runs out; in version 1 those that begin with
+`total_` have the groups below in them."""
 FREE_TIMEOUT_S = 2.0
 """The time that the kernel gets to free the memory of programs that have ended."""
 
@@ -56,7 +59,7 @@ class SlotGroup:
 
     @property
     def counters(self) -> list[Path]:
-        """The folders of memory and of processor time, for the harness."""
+        """The folders of memory and of processor time."""
         return list(dict.fromkeys(folder for folder in (self.memory, self.cpu) if folder))
 
     @property
@@ -77,10 +80,7 @@ class SlotGroup:
         """Remove the groups; their last processes may take a moment to end."""
         deadline = time.monotonic() + 5
         for folder in self._folders():
-            while folder.exists() and time.monotonic() < deadline:
-                with suppress(OSError):
-                    folder.rmdir()
-                    break
+            while not _remove(folder) and time.monotonic() < deadline:
                 time.sleep(0.005)
 
     def _folders(self) -> list[Path]:
@@ -125,8 +125,8 @@ def _held_bytes(folder: Path) -> int:
     """The memory of a group without what the kernel drops; 0 for a folder of another controller."""
     try:
         usage = next((folder / name).read_text() for name in _MEMORY_USAGE if (folder / name).exists())
-        counts = (line.split() for line in (folder / "memory.stat").read_text().splitlines())
-        return int(usage) - sum(int(count) for name, count in counts if name in _DROPPABLE)
+        counts = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
+        return int(usage) - sum(int(counts.get(f"total_{name}", counts.get(name, 0))) for name in _DROPPABLE)
     except (OSError, StopIteration):
         return 0
 
@@ -139,17 +139,51 @@ def _holds(folder: Path, pid: int) -> bool:
 
 
 @contextmanager
-def opened(folders: Sequence[Path]) -> Iterator[list[int]]:
-    """Descriptors of a slot's groups for its harness: the limits on memory that this process may set, then the folders.
+def harness_descriptors(slot: Sequence[Path], harness_user: int) -> Iterator[list[int]]:
+    """Descriptors for a harness that stands in the groups `slot`, of memory and of processor time.
 
-    The limits are opened here, since on version 2 no process may do it whose namespace begins with that very group.
+    If this process may make groups in them for programs, they are those of the programs' memory limits, then of the
+    files by which threads join (version 1), then of the folders; else those of the folders of `slot`, to count by.
+    `harness_user` is the harness's on this machine.
     """
-    limits = [folder / name for folder in folders for name in _MEMORY_LIMITS]
+    programs = _make_programs_groups(slot, harness_user)
+    limits = [folder / name for folder in programs for name in _MEMORY_LIMITS]
+    tasks = [folder / "tasks" for folder in programs]
     with ExitStack() as stack:
-        descriptors = [*_open(limits, os.O_RDWR), *_open(folders, os.O_PATH | os.O_DIRECTORY)]
+        descriptors = [*_open(limits, os.O_RDWR), *_open(tasks, os.O_WRONLY)]
+        descriptors += _open(programs or slot, os.O_PATH | os.O_DIRECTORY)
         for descriptor in descriptors:
             stack.callback(os.close, descriptor)
         yield descriptors
+
+
+def _make_programs_groups(slot: Sequence[Path], harness_user: int) -> list[Path]:
+    """A group for programs in each of `slot`; none if one of them cannot be made, or none counts memory."""
+    programs = [folder / _PROGRAMS for folder in slot]
+    try:
+        for folder in slot:
+            if (folder / "cgroup.controllers").exists():
+                _make_way(folder, harness_user)
+            (folder / _PROGRAMS).mkdir()
+            _hand_over(folder / _PROGRAMS, harness_user)
+    except OSError:
+        programs = []
+    return programs if any((folder / "memory.stat").exists() for folder in programs) else []
+
+
+def _make_way(slot: Path, harness_user: int) -> None:
+    """Let a group of version 2 have groups with limits on memory: its processes move into one of them."""
+    (slot / _HARNESS).mkdir()
+    for process in (slot / "cgroup.procs").read_text().split():
+        (slot / _HARNESS / "cgroup.procs").write_text(process)
+    (slot / "cgroup.subtree_control").write_text("+memory")
+    _hand_over(slot, harness_user)
+
+
+def _hand_over(folder: Path, harness_user: int) -> None:
+    """Let a harness that is another user start processes in a group of version 2."""
+    if os.geteuid() == 0 and (folder / "cgroup.controllers").exists():
+        os.chown(folder / "cgroup.procs", harness_user, -1)
 
 
 def _open(paths: Sequence[Path], flags: int) -> Iterator[int]:
@@ -164,8 +198,15 @@ def remove_leftovers(parents: ParentGroups) -> None:
         assert parent is not None
         for folder in parent.glob("agnostics-*-*"):
             if not Path("/proc", folder.name.split("-")[1]).exists():
-                with suppress(OSError):
-                    folder.rmdir()
+                _remove(folder)
+
+
+def _remove(folder: Path) -> bool:
+    """Remove a slot's group with those in it. False while a process in it has not ended."""
+    for group in (folder / _PROGRAMS, folder / _HARNESS, folder):
+        with suppress(OSError):
+            group.rmdir()
+    return not folder.exists()
 
 
 def _own_groups() -> list[tuple[str, str]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import socket
 import struct
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -250,16 +251,26 @@ class ResultReader:
                 self._parts.clear()
 
 
-def handshake(connection: socket.socket, timeout_s: float, descriptors: Sequence[int] = ()) -> None:
-    """Send a harness an empty frame and await the reply. Raises OSError if there is none in time.
+def handshake(
+    connection: socket.socket, timeout_s: float, descriptors: AbstractContextManager[Sequence[int]] | None = None
+) -> None:
+    """Await the byte that a harness sends at its start, send it an empty frame and await the reply.
 
-    With the frame go the `descriptors` of the slot's control groups (`cgroups.opened`).
+    Raises OSError if one does not come in time.
+
+    With the frame go the `descriptors` of control groups (`cgroups.harness_descriptors`), which are made once no other
+    process of the slot starts.
     """
     connection.settimeout(timeout_s)
+    _receive(connection, 1)
     data = _U32.pack(0)
-    sent = socket.send_fds(connection, [data], descriptors) if descriptors else 0
+    with descriptors or nullcontext(()) as given:
+        sent = socket.send_fds(connection, [data], given) if given else 0
     connection.sendall(data[sent:])
-    missing = _U32.size + _U32.size
+    _receive(connection, _U32.size + _U32.size)
+
+
+def _receive(connection: socket.socket, missing: int) -> None:
     while missing > 0:
         data = connection.recv(missing)
         if not data:

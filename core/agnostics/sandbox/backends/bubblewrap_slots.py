@@ -17,7 +17,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from agnostics.sandbox.backend import SlotFactory
-from agnostics.sandbox.cgroups import SlotGroup, find_parent_groups, opened, remove_leftovers
+from agnostics.sandbox.cgroups import SlotGroup, find_parent_groups, harness_descriptors, remove_leftovers
 from agnostics.sandbox.harness_binary import harness_path, hold_library_path
 from agnostics.sandbox.host_folders import (
     HostFolders,
@@ -39,8 +39,8 @@ from agnostics.util.text import first_line
 START_TIMEOUT_S = 20
 RAM_DISK_BYTES = 256 << 20
 RAM_DISK_INODES = 65536
-RESERVED_PROCESSES = 6
-"""Processes beside the programs' own: the harness, bwrap, the fork server and what kills for it, with a margin."""
+RESERVED_PROCESSES = 7
+"""Tasks beside the programs' own: the harness's threads, bwrap, the fork server and its killer, with a margin."""
 CAPABILITIES = ("SETUID", "SETGID", "KILL", "CHOWN", "DAC_OVERRIDE", "FOWNER", "SETPCAP", "SYS_ADMIN")
 """The harness's; it drops the last two, which it needs to start, before the first program."""
 _BOUND = "/sys"
@@ -101,7 +101,8 @@ class BubblewrapSlotFactory(SlotFactory):
             stack.enter_context(ours)
             with theirs:
                 process = self._launch(language, options, group, user, root, theirs)
-            return BubblewrapSlot(process, _await_harness(process, ours, group), group, stack.pop_all())
+            connection = _await_harness(process, ours, group, root.uid if root else 0)
+            return BubblewrapSlot(process, connection, group, stack.pop_all())
 
     def _launch(
         self,
@@ -231,14 +232,15 @@ def _error_text(error: Exception) -> str:
     return stderr or first_line(error)
 
 
-def _await_harness(process: subprocess.Popen[bytes], connection: socket.socket, group: SlotGroup) -> socket.socket:
+def _await_harness(
+    process: subprocess.Popen[bytes], connection: socket.socket, group: SlotGroup, harness_user: int
+) -> socket.socket:
     """Return the connection once the harness has replied.
 
     Raises MissingRequirement with the error message of bwrap; AgnosticsError if bwrap ended without one.
     """
     try:
-        with opened(group.counters) as descriptors:
-            handshake(connection, START_TIMEOUT_S, descriptors)
+        handshake(connection, START_TIMEOUT_S, harness_descriptors(group.counters, harness_user))
     except OSError as error:
         process.kill()
         _, stderr = process.communicate(timeout=START_TIMEOUT_S)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import shutil
 import socket
+import struct
 import tempfile
 import time
 from collections.abc import Mapping
@@ -23,7 +24,7 @@ from docker.types import Mount as DockerMount
 from requests.exceptions import RequestException
 
 from agnostics.sandbox.backend import SlotFactory
-from agnostics.sandbox.cgroups import await_freed_memory, counters_of, opened
+from agnostics.sandbox.cgroups import await_freed_memory, counters_of, harness_descriptors
 from agnostics.sandbox.docker_client import REQUEST_TIMEOUT_S, connect
 from agnostics.sandbox.harness_binary import container_filter, harness_path, hold_library_path
 from agnostics.sandbox.images.language_image import ensure_image
@@ -43,10 +44,12 @@ log = logging.getLogger("agnostics")
 
 START_TIMEOUT_S = 30
 """The time from the start of a container to the first reply of its harness."""
-RESERVED_PROCESSES = 6
-"""Processes beside the programs' own: the harness, the fork server and what kills for it, with a margin."""
+RESERVED_PROCESSES = 7
+"""Tasks beside the programs' own: the harness's threads, the fork server and what kills for it, with a margin."""
 _SHARED = "/run/agnostics"
 """A folder in the container, with the harness and its socket while the slot starts; removed before any program runs."""
+_CREDENTIALS = struct.Struct("3i")
+"""Process, user and group (SO_PEERCRED)."""
 RAM_DISK = "rw,exec,nosuid,nodev,size=256m,nr_inodes=65536,mode=1777"
 CAPABILITIES = ["SETUID", "SETGID", "KILL", "CHOWN", "DAC_OVERRIDE", "FOWNER"]
 """The harness's, to become the slot's user, and to kill its processes and remove its files. Programs have none."""
@@ -59,6 +62,7 @@ class DockerSlot:
         self,
         container: Container,
         connection: socket.socket,
+        counters: list[Path],
         unenforced: tuple[str, ...],
         runtime: str | None,
         held: ExitStack,
@@ -66,7 +70,7 @@ class DockerSlot:
         self.connection = connection
         self.unenforced = unenforced
         self._container = container
-        self._counters = counters_of(container.attrs["State"]["Pid"])
+        self._counters = counters
         self._runtime = runtime
         self._held = held
 
@@ -123,10 +127,10 @@ class DockerSlotFactory(SlotFactory):
             with ExitStack() as users:
                 user, root = users.enter_context(SlotUser()), users.enter_context(SlotUser())
                 container = self._create(language, options, image, folder, user, root)
-                connection = _start(container, folder / "shared" / "socket")
+                connection, counters = self._start(container, folder / "shared" / "socket", root)
                 (folder / "shared").chmod(0o700)  # the container keeps it, also when it is removed here
-                self._warn_of_root(container.attrs["State"]["Pid"])
-                return DockerSlot(container, connection, self._unenforced(), self._runtime, users.pop_all())
+                self._warn_of_root(_peer(connection))
+                return DockerSlot(container, connection, counters, self._unenforced(), self._runtime, users.pop_all())
         except (DockerException, RequestException) as error:
             raise AgnosticsError(f"the engine cannot run a container of {image}: {error}") from error
         finally:
@@ -204,6 +208,20 @@ class DockerSlotFactory(SlotFactory):
             self._has_warned = True
             log.warning("root in a container is root of this machine here; agn doctor says what allows user namespaces")
 
+    def _start(self, container: Container, path: Path, root: SlotUser) -> tuple[socket.socket, list[Path]]:
+        """Start `container` and connect to its harness; if that fails, remove it.
+
+        Returns the connection, and the folders of the groups that count it.
+        """
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            container.start()
+            return connection, _connect(connection, container, path, root, own_kernel=bool(self._runtime))
+        except BaseException:
+            connection.close()
+            _remove(container)
+            raise
+
     def _unenforced(self) -> tuple[str, ...]:
         return () if self._engine.get("MemoryLimit") else ("memory",)
 
@@ -218,28 +236,28 @@ def _shared_folder(folder: Path) -> Path:
     return shared
 
 
-def _start(container: Container, path: Path) -> socket.socket:
-    """Start `container` and connect to its harness; if that fails, remove it."""
-    try:
-        container.start()
-        return _connect(container, path)
-    except BaseException:
-        _remove(container)
-        raise
-
-
-def _connect(container: Container, path: Path) -> socket.socket:
-    """Connect to the harness that listens at `path`, and await its reply."""
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+def _connect(
+    connection: socket.socket, container: Container, path: Path, root: SlotUser, own_kernel: bool
+) -> list[Path]:
+    """Connect to the harness that listens at `path`, and await its reply. Returns the folders of the groups that count
+    the container, none if it has a kernel of its own."""
     try:
         _connect_when_ready(connection, container, path)
-        container.reload()
-        with opened(counters_of(container.attrs["State"]["Pid"])) as descriptors:
-            handshake(connection, START_TIMEOUT_S, descriptors)
+        process = _peer(connection)
+        counters = [] if own_kernel else counters_of(process)
+        user = 0 if is_root_of_machine(process) else root.uid
+        handshake(connection, START_TIMEOUT_S, harness_descriptors(counters, user))
     except OSError as error:
-        connection.close()
         raise AgnosticsError(f"the harness in container {container.short_id} does not answer: {error}") from error
-    return connection
+    return counters
+
+
+def _peer(connection: socket.socket) -> int:
+    """The process that listened for a connection, as this one sees it; 0 if it does not. The engine's own number may be
+    another process here, where this process is in a container itself."""
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    process: int = _CREDENTIALS.unpack(credentials)[0]
+    return process
 
 
 def _connect_when_ready(connection: socket.socket, container: Container, path: Path) -> None:

@@ -36,7 +36,8 @@ struct folder {
 };
 
 static pid_t held; /* 0 if there is none */
-static int control = -1, children = -1;
+static int control = -1;
+static int children = -1, orphans = -1; /* lists: of this thread, and of the first, if that is another */
 static uint64_t held_key, held_us, ended_us;
 static struct folder folders[MAX_FOLDERS]; /* those that it made in the scratch folder when it started */
 static size_t folder_count;
@@ -97,13 +98,19 @@ static bool kill_programs(void) {
     return pid > 0 && WIFEXITED(status) && !WEXITSTATUS(status);
 }
 
+static size_t read_list(int fd, char *list, size_t size) {
+    ssize_t got = fd < 0 ? 0 : pread(fd, list, size, 0);
+    return got > 0 ? (size_t)got : 0;
+}
+
 /* Whether it is the harness's only child: the namespace then has no other process, since all descend from these two, and
  * it has no children. Where the kernel does not tell, it is given up. */
 static bool is_alone(void) {
-    char list[64], expected[32];
-    ssize_t size = pread(children, list, sizeof list - 1, 0);
-    if (size <= 0) forget();
-    list[size > 0 ? size : 0] = 0;
+    char list[128], expected[32];
+    size_t size = read_list(children, list, sizeof list / 2);
+    size += read_list(orphans, list + size, sizeof list / 2 - 1);
+    if (!size) forget();
+    list[size] = 0;
     snprintf(expected, sizeof expected, "%d ", held);
     return held && !strcmp(list, expected);
 }
@@ -158,8 +165,7 @@ static int exec_interpreter(void *argument) {
 }
 
 static bool spawn_interpreter(struct start *start) {
-    static char stack[64 << 10] __attribute__((aligned(16)));
-    pid_t pid = clone(exec_interpreter, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, start);
+    pid_t pid = start_process(exec_interpreter, start, NULL);
     if (pid > 0) held = pid;
     return pid > 0 && !start->error;
 }
@@ -256,6 +262,7 @@ static const char *start_interpreter(const struct job *job, struct start *start)
 
 static const char *start_connected(const struct job *job) {
     int ends[2];
+    limit_memory(2 * MAX_MB << 10);
     struct start start = {.in = sealed_input((struct slice){"", 0}), .out = memory_file(), .err = memory_file()};
     bool has_streams = start.in >= 0 && start.out >= 0 && start.err >= 0;
     if (!has_streams || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
@@ -274,6 +281,15 @@ static bool sets_preload(const struct job *job) {
     return false;
 }
 
+static bool open_children(void) {
+    char path[64];
+    bool is_first = syscall(SYS_gettid) == getpid();
+    snprintf(path, sizeof path, "/proc/self/task/%d/children", getpid());
+    if (children < 0) children = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
+    if (orphans < 0 && !is_first) orphans = open(path, O_RDONLY | O_CLOEXEC);
+    return children >= 0 && (orphans >= 0 || is_first);
+}
+
 static const char *unsupported(const struct job *job) {
     if (!settings.uid || !settings.namespaced) return "it needs a second user, which this sandbox does not have";
     if (!settings.hold_library) return "the slot was started without its library";
@@ -281,8 +297,7 @@ static const char *unsupported(const struct job *job) {
     int self = (int)syscall(SYS_pidfd_open, getpid(), 0);
     if (self < 0) return "this kernel has no descriptors of processes";
     close(self);
-    if (children < 0) children = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
-    return children < 0 ? "this kernel does not list the children of processes" : NULL;
+    return open_children() ? NULL : "this kernel does not list the children of processes";
 }
 
 /* Start it with the files that stand beside every program, and an empty one in the program's place. */

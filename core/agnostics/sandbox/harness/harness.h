@@ -156,19 +156,25 @@ int memory_requests(void);
 void expect_memory_requests(bool is_compiler);
 void answer_memory_request(void);
 
-/* cgroup.c, slot_memory.c: the slot's cgroups. */
+/* program_group.c */
+void use_tasks_file(int fd);
+void use_group_folder(int fd);
+bool has_program_group(void);
+bool names_group_at_start(void);
+void serve_in_program_group(void (*serve)(void));
+pid_t start_process(int (*run)(void *), void *argument, int *pidfd);
+
+/* cgroup.c, slot_memory.c: what the control groups of programs, or else of the slot, count. */
 void watch_cpu_cgroup(int folder);
 void watch_descendants_cpu(void);
 uint64_t slot_cpu_us(void);
 void use_memory_limit(int fd);
+bool has_memory_limit(void);
 void watch_memory_cgroup(int folder);
 bool counts_memory(void);
 uint64_t held_memory_kb(void);
 uint64_t uncounted_kb(void);
-uint64_t narrow_slot_memory(uint64_t more_kb);
-void widen_slot_memory(void);
-void lend_memory(void);
-bool take_back_memory(void);
+uint64_t limit_memory(uint64_t more_kb);
 bool counts_oom_kills(void);
 bool oom_killed_since_last_call(void);
 

@@ -24,7 +24,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { BIG_FRAME = 1 << 20, CGROUP_FILES = 4 };
+enum { BIG_FRAME = 1 << 20, CGROUP_FILES = 8 };
 
 struct settings settings = {.connection = -1, .work = "/w", .scratch = "/tmp"};
 extern char **environ;
@@ -117,6 +117,7 @@ static void end_with_parent(void) {
 static void connect_client(const char *path) {
     if (path) settings.connection = accept_one(path);
     if (settings.connection < 0 || fcntl(settings.connection, F_SETFD, FD_CLOEXEC)) die("harness: no connection");
+    if (write(settings.connection, "", 1) != 1) die("harness: the client is gone"); /* it may now move the harness */
 }
 
 static void watch_cgroup(int folder) {
@@ -124,18 +125,23 @@ static void watch_cgroup(int folder) {
     watch_cpu_cgroup(folder);
 }
 
-static void use_cgroup_file(int fd) {
-    struct stat status;
-    if (fstat(fd, &status) || !S_ISDIR(status.st_mode)) {
-        use_memory_limit(fd);
-        return;
-    }
-    watch_cgroup(fd);
-    close(fd);
+/* In version 2 a group is joined by its folder; if its limit was sent, it is for programs. */
+static void use_cgroup(int folder) {
+    watch_cgroup(folder);
+    if (has_memory_limit() && !has_program_group()) use_group_folder(folder);
+    else close(folder);
 }
 
-/* Use the files of the cgroups that the client sends with its first bytes, which stay to be read: limits, then folders.
- * Unlike mounts in the slot they can be written to, and programs cannot see them. */
+/* A limit can be read and written, a list of threads written, and a folder neither. */
+static void use_cgroup_file(int fd) {
+    int access = fcntl(fd, F_GETFL);
+    if (access & O_PATH) use_cgroup(fd);
+    else if ((access & O_ACCMODE) == O_WRONLY) use_tasks_file(fd);
+    else use_memory_limit(fd);
+}
+
+/* Use the files of the cgroups that the client sends with its first bytes, which stay to be read: limits, lists of threads,
+ * then folders. Unlike mounts in the slot they can be written to, and programs cannot see them. */
 static void watch_sent_cgroups(void) {
     char byte, control[CMSG_SPACE(CGROUP_FILES * sizeof(int))] __attribute__((aligned(8)));
     struct iovec bytes = {&byte, 1};
@@ -221,8 +227,14 @@ static bool serve_job(struct result *result) {
     return sent;
 }
 
-int main(int count, char **arguments) {
+static void serve_jobs(void) {
     struct result result = {0};
+    while (serve_job(&result)) {
+    }
+    kill_everything();
+}
+
+int main(int count, char **arguments) {
     if (count > 1 && !strcmp(arguments[1], "--join")) return join_and_exec(arguments + 2);
     if (count > 1 && !strcmp(arguments[1], "--filter")) return print_filter(has_flag(count, arguments, "--loopback"));
     reset_process_state();
@@ -240,8 +252,6 @@ int main(int count, char **arguments) {
     watch_mounted_cgroup(option(count, arguments, "--cpu-cgroup", 1));
     watch_descendants_cpu();
     lock_down();
-    while (serve_job(&result)) {
-    }
-    kill_everything();
+    serve_in_program_group(serve_jobs);
     return 0;
 }

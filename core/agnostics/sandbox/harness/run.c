@@ -110,9 +110,7 @@ static enum verdict exceeded_limit(struct watch *watch) {
     struct usage usage;
     if (oom_killed_since_last_call()) return MEMORY_LIMIT;
     if (too_much_output(watch)) return OUTPUT_LIMIT;
-    lend_memory();
     measure(watch, &usage);
-    if (!take_back_memory()) return MEMORY_LIMIT;
     if (memory_over_limit(watch, &usage)) return MEMORY_LIMIT;
     return watch->own_us >= limits->time_us || clock_us() - watch->started_us >= hard_us ? TIME_LIMIT : ACCEPTED;
 }
@@ -204,9 +202,8 @@ static void look_at_survivors(struct watch *watch) {
 /* Kill the program and the processes that it started, and record its result. */
 static void finish(struct watch *watch, struct run_result *run) {
     uint64_t wall_us = clock_us() - watch->spawned_us;
-    widen_slot_memory();
     if (watch->exceeded == ACCEPTED && oom_killed_since_last_call()) watch->exceeded = MEMORY_LIMIT;
-    if (watch->exceeded == MEMORY_LIMIT) kill_small_processes();
+    if (watch->exceeded == MEMORY_LIMIT && !has_program_group()) kill_small_processes();
     if (watch->exceeded != ACCEPTED || watch->interrupted) kill(watch->pid, SIGKILL);
     int status = 0;
     struct rusage usage = {0};
@@ -216,7 +213,6 @@ static void finish(struct watch *watch, struct run_result *run) {
     uint64_t cpu_us = largest(largest(cpu_of(&usage), cgroup_cpu_us(watch)), watch->cpu_us);
     look_at_survivors(watch);
     kill_everything();
-    take_back_memory();
     restore_folders();
     record(run, status, cpu_us, (uint64_t)usage.ru_maxrss, wall_us);
     run->verdict = verdict_of(watch, run);
@@ -242,14 +238,11 @@ const char *run_command(const char *path, char **argv, char **environment, const
     int error;
     oom_killed_since_last_call();
     expect_memory_requests(!limits->data_mb);
-    watch.held_kb = narrow_slot_memory(allowed_kb(limits));
+    watch.held_kb = limit_memory(allowed_kb(limits));
     watch.slot_cpu_us = slot_cpu_us();
     watch.disks_kb = disks_kb();
     watch.pid = spawn(&command, &watch.pidfd, &error);
-    if (watch.pid < 0) {
-        widen_slot_memory();
-        return start_error(path, error);
-    }
+    if (watch.pid < 0) return start_error(path, error);
     watch.started_us = clock_us();
     watch_until_end(&watch);
     finish(&watch, run);

@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -86,11 +84,9 @@ static int exec_child(void *argument) {
 pid_t spawn(const struct command *command, int *pidfd, int *error) {
     pid_t forked = command->forked ? fork_program(command, pidfd) : -1;
     if (forked > 0) return forked;
-    static char stack[64 << 10] __attribute__((aligned(16)));
     struct child child = {command, 0};
-    int flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD;
     *pidfd = -1;
-    pid_t pid = clone(exec_child, stack + sizeof stack, flags, &child, pidfd);
+    pid_t pid = start_process(exec_child, &child, pidfd);
     *error = pid < 0 ? errno : child.error;
     if (pid < 0 || !child.error) return pid;
     close(*pidfd);
