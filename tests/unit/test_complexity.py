@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import random
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -14,6 +15,7 @@ from agnostics.complexity import (
     Curve,
     MeasurementError,
     MeasurementLimits,
+    Quantity,
     complexity_in,
     fit_class,
     measure,
@@ -169,6 +171,31 @@ def test_a_program_whose_class_is_not_told_is_measured_once_more_for_longer() ->
     asked.clear()
     asyncio.run(measure(_computed(lambda _: 1.0, asked), _numbers, MeasurementLimits(run_s=0.2)))
     assert len(asked) == 4
+
+
+@pytest.mark.parametrize(
+    ("wanted", "jobs"),
+    [(["time"], {0.2: 3, 0.8: 1}), (["space"], {0.2: 3, 0.8: 4}), (["time", "space"], {0.2: 3, 0.8: 4})],
+    ids=["time", "space", "both"],
+)
+def test_only_a_wanted_quantity_whose_class_is_not_told_is_measured_again(
+    wanted: list[Quantity], jobs: dict[float, int]
+) -> None:
+    """The memory is noise; the time is told from the first runs, and kept whatever is measured later."""
+    asked, draw = list[Task](), random.Random(0)
+    run = _computed(lambda _: 1.0, asked, peak_mb=lambda _: draw.uniform(2, 100))
+    measured = asyncio.run(measure(run, _numbers, MeasurementLimits(run_s=0.2), wanted))
+    assert Counter(task.limits.run_s for task in asked) == jobs
+    assert measured.time.klass == "O(1)"
+    assert measured.space.klass is None
+
+
+def test_memory_that_was_told_is_kept_where_only_the_time_is_measured_again() -> None:
+    asked, draw = list[Task](), random.Random(0)
+    run = _computed(lambda _: draw.uniform(1, 100), asked, peak_mb=lambda n: 2.0 if len(asked) <= 4 else n)
+    measured = asyncio.run(measure(run, _numbers, MeasurementLimits(run_s=0.2)))
+    assert len(asked) == 8
+    assert (measured.time.klass, measured.space.klass) == (None, "O(1)")
 
 
 def test_a_sandbox_that_fails_is_no_measurement() -> None:

@@ -2,7 +2,7 @@
 
 from agnostics.complexity.classes import ComplexityClass, complexity_in
 from agnostics.complexity.fit import ClassFit, Curve, fit_class
-from agnostics.complexity.measurement import Measurement, MeasurementError, MeasurementLimits, measure
+from agnostics.complexity.measurement import Measurement, MeasurementError, MeasurementLimits, Quantity, measure
 
 __all__ = [
     "ClassFit",
@@ -11,6 +11,7 @@ __all__ = [
     "Measurement",
     "MeasurementError",
     "MeasurementLimits",
+    "Quantity",
     "complexity_in",
     "fit_class",
     "measure",

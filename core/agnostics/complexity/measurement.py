@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
+from typing import Literal
 
 from agnostics.complexity.fit import ClassFit, Curve, fit_class
 from agnostics.types.errors import AgnosticsError
@@ -16,6 +17,8 @@ Run = Callable[[Task], Awaitable[Verification]]
 """Runs the program on the tests of a task, up to the first one that fails."""
 Inputs = Callable[[Sequence[int]], Awaitable[Sequence[str]]]
 """The inputs of these sizes."""
+Quantity = Literal["time", "space"]
+QUANTITIES: tuple[Quantity, ...] = ("time", "space")
 
 TIME_ERROR_MS, MEMORY_ERROR_MB = 0.15, 0.3
 """The error of a processor time and of a peak, beside the relative one: what runs of the same input differ by."""
@@ -64,18 +67,35 @@ class Measurement:
         """The class of the peak of memory."""
         return fit_class(Curve(list(self.peaks_mb), list(self.peaks_mb.values()), MEMORY_ERROR_MB, RELATIVE_ERROR))
 
+    def fit(self, quantity: Quantity) -> ClassFit:
+        """The class of a quantity."""
+        return self.time if quantity == "time" else self.space
 
-async def measure(run: Run, inputs: Inputs, limits: MeasurementLimits) -> Measurement:
+
+async def measure(
+    run: Run, inputs: Inputs, limits: MeasurementLimits, wanted: Collection[Quantity] = QUANTITIES
+) -> Measurement:
     """Measure a program that `run` runs. Raises MeasurementError if the sandbox fails.
 
     The time at the smallest sizes is the start of the language, which is a constant of every class that is fitted. Time
     is that of the processor, so that other programs hardly change it; the runs of one size are far apart. If the class
-    of either quantity is not told, the program is measured once more with a longer limit, which leads to larger sizes.
+    of a wanted quantity is not told, that quantity is measured once more with a longer limit, which leads to larger
+    sizes.
     """
     measured = await _Measurer(run, inputs, limits).measure()
-    if not measured.times_ms or (measured.time.klass and measured.space.klass):
+    missing = [quantity for quantity in wanted if measured.fit(quantity).klass is None]
+    if not measured.times_ms or not missing:
         return measured
-    return await _Measurer(run, inputs, replace(limits, run_s=LONGER * limits.run_s)).measure()
+    longer = _Measurer(run, inputs, replace(limits, run_s=LONGER * limits.run_s))
+    if "time" not in missing:
+        probed, _ = await longer.probe()
+        return replace(measured, peaks_mb=_peaks_mb(probed))
+    again = await longer.measure()
+    return again if "space" in missing else replace(again, peaks_mb=measured.peaks_mb)
+
+
+def _peaks_mb(probed: Mapping[int, TestResult]) -> dict[int, float]:
+    return {size: result.peak_mb for size, result in probed.items()}
 
 
 def sizes_along(times: dict[int, float], count: int) -> list[int]:
@@ -114,7 +134,7 @@ class _Measurer:
     async def measure(self) -> Measurement:
         """Measure the program."""
         probed, failed_at = await self.probe()
-        peaks = {size: result.peak_mb for size, result in probed.items()}
+        peaks = _peaks_mb(probed)
         if failed_at and probed and probed[max(probed)].cpu_ms < _STEEP * 1e3 * self.limits.run_s:
             probed |= await self.refine(max(probed), failed_at)
         if not probed:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 from msgspec import structs
 
@@ -13,6 +12,7 @@ from agnostics.complexity import (
     ComplexityClass,
     MeasurementError,
     MeasurementLimits,
+    Quantity,
     complexity_in,
     measure,
 )
@@ -27,7 +27,6 @@ from agnostics.types.rollout import Action
 from agnostics.types.task import Task
 from agnostics.types.verification import TestResult, Verdict, Verification
 
-Quantity = Literal["time", "space"]
 COMPLEXITY_ENVIRONMENTS = ("complexity-prediction", "complexity-generation")
 """The environments whose evaluations have all@k, over the tasks of a family."""
 GENERATOR_S = 30.0
@@ -150,8 +149,8 @@ async def _measured(episode: Episode, program: str | None, question: GenerationQ
     memory_mb = episode.language.limits_for(episode.task).memory_mb
     largest = question.largest or (LARGEST_GENERATED if question.generator else LARGEST)
     inputs = _Inputs(episode, question.generator).inputs if question.generator else sizes_themselves
-    measured = await measure(run, inputs, MeasurementLimits(memory_mb=memory_mb, largest=largest))
-    return measured.time if question.quantity == "time" else measured.space
+    limits = MeasurementLimits(memory_mb=memory_mb, largest=largest)
+    return (await measure(run, inputs, limits, [question.quantity])).fit(question.quantity)
 
 
 async def sizes_themselves(sizes: Sequence[int]) -> list[str]:
