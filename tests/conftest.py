@@ -103,11 +103,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("databases", ["sqlite"] if alone else ["sqlite", "postgres"], indirect=True)
 
 
-@pytest.fixture
-def databases(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], str]:
+@pytest.fixture(scope="module")
+def databases(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Callable[[], str]:
     """Makes URLs of databases that are not there yet (SQLite), or of empty schemas (Postgres)."""
     if request.param == "sqlite":
-        return lambda: f"sqlite:///{tmp_path / f'store-{secrets.token_hex(6)}' / 'results.db'}"
+        return lambda: f"sqlite:///{tmp_path_factory.mktemp('store') / 'new' / 'results.db'}"
     folder = request.getfixturevalue("postgres_server")
 
     def schema() -> str:

@@ -26,6 +26,9 @@ HOW_THEY_FARED = next(sql for sql in QUESTIONS if sql.startswith("select verdict
 
 
 Agn = Callable[..., "Answer"]
+Databases = Callable[[], str]
+Filled = tuple[str, str]
+Record = Callable[..., CompletionRecord]
 
 
 @dataclass(frozen=True)
@@ -46,9 +49,19 @@ def agn(capsys: pytest.CaptureFixture[str]) -> Agn:
     return call
 
 
+@pytest.fixture(scope="module")
+def filled(databases: Databases, lua: Language, record: Record) -> Filled:
+    """The URL of a database with one run, and the run's id: for the tests that only read."""
+    return _filled(databases(), lua, record)
+
+
 @pytest.fixture
-def filled(database: str, lua: Language, record: Callable[..., CompletionRecord]) -> tuple[str, str]:
-    """The URL of a database with one run, and the run's id."""
+def own(database: str, lua: Language, record: Record) -> Filled:
+    """The same in a database of the test's own, which it may write to."""
+    return _filled(database, lua, record)
+
+
+def _filled(database: str, lua: Language, record: Record) -> Filled:
     with Store.open(database) as store:
         run = store.start_run(kind="train", config={}, language=lua, model="m", dataset="starter", seed=0)
         with store.recorder(run) as recorder:
@@ -61,10 +74,10 @@ def filled(database: str, lua: Language, record: Callable[..., CompletionRecord]
     return database, run
 
 
-@pytest.fixture
-def episodes(filled: tuple[str, str], lua: Language, episode: Callable[..., CompletionRecord]) -> tuple[str, str]:
-    """The database with a second run: of two episodes of two turns, one has a failed tool call, and a single answer."""
-    url, _ = filled
+@pytest.fixture(scope="module")
+def episodes(databases: Databases, lua: Language, record: Record, episode: Record) -> Filled:
+    """A database with a second run: of two episodes of two turns, one has a failed tool call, and a single answer."""
+    url, _ = _filled(databases(), lua, record)
     with Store.open(url) as store:
         run = store.start_run(kind="train", config={}, language=lua, model="m", dataset="starter", seed=0)
         with store.recorder(run) as recorder:
@@ -74,7 +87,7 @@ def episodes(filled: tuple[str, str], lua: Language, episode: Callable[..., Comp
     return url, run
 
 
-def test_a_run_is_listed_shown_and_queried(agn: Agn, filled: tuple[str, str]) -> None:
+def test_a_run_is_listed_shown_and_queried(agn: Agn, filled: Filled) -> None:
     url, run = filled
     listed = json.loads(agn("results", "list", "--json", "--store", url).stdout)
     assert [(line["run"], line["completions"], line["status"]) for line in listed] == [(run, 9, "finished")]
@@ -91,7 +104,7 @@ def test_a_run_is_listed_shown_and_queried(agn: Agn, filled: tuple[str, str]) ->
     }
 
 
-def test_tables_for_people_hold_the_same_and_hostile_text_does_nothing(agn: Agn, filled: tuple[str, str]) -> None:
+def test_tables_for_people_hold_the_same_and_hostile_text_does_nothing(agn: Agn, filled: Filled) -> None:
     url, run = filled
     assert run in agn("results", "--store", url).stdout
     shown = agn("results", "show", run[:-1], "--store", url)
@@ -103,7 +116,7 @@ def test_tables_for_people_hold_the_same_and_hostile_text_does_nothing(agn: Agn,
     assert "red[bold]" in asked
 
 
-def test_a_query_within_one_long_call_of_a_function_is_stopped(filled: tuple[str, str]) -> None:
+def test_a_query_within_one_long_call_of_a_function_is_stopped(filled: Filled) -> None:
     """PostgreSQL stops by itself, and has no such function."""
     long = "select instr(printf('%.*c', 60000000, 'a'), printf('%.*c', 30000000, 'a') || 'b')"
     query = ["results", "query", long, "--seconds", "0.5", "--store", filled[0]]
@@ -113,7 +126,7 @@ def test_a_query_within_one_long_call_of_a_function_is_stopped(filled: tuple[str
     assert len(answer.stderr.splitlines()) == 1
 
 
-def test_every_query_of_the_documentation_returns_rows(agn: Agn, episodes: tuple[str, str]) -> None:
+def test_every_query_of_the_documentation_returns_rows(agn: Agn, episodes: Filled) -> None:
     assert len(QUESTIONS) >= 15
     for sql in QUESTIONS:
         answer = agn("results", "query", sql, "--json", "--store", episodes[0])
@@ -121,7 +134,7 @@ def test_every_query_of_the_documentation_returns_rows(agn: Agn, episodes: tuple
         assert bool(answer.stdout) == ("having count(*) <> m.value" not in sql), sql
 
 
-def test_the_python_of_the_documentation_runs(filled: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_python_of_the_documentation_runs(filled: Filled, capsys: pytest.CaptureFixture[str]) -> None:
     url, run = filled
     (source,) = re.findall(r"```python\n(.*?)```", DOCUMENT, re.S)
     exec(compile(source.replace('"runs.db"', repr(url)), "results-database.md", "exec"), {})
@@ -130,7 +143,7 @@ def test_the_python_of_the_documentation_runs(filled: tuple[str, str], capsys: p
     assert "starter/1 print" in said
 
 
-def test_runs_are_listed_by_what_they_are(agn: Agn, filled: tuple[str, str]) -> None:
+def test_runs_are_listed_by_what_they_are(agn: Agn, filled: Filled) -> None:
     url, run = filled
     for found in (["--language", "lua"], ["--model", "M"], ["--kind", "train"], ["--since", "2026-01-01"]):
         assert [line["run"] for line in _json(agn("results", "list", *found, "--json", "--store", url))] == [run], found
@@ -150,7 +163,7 @@ def test_runs_are_listed_by_what_they_are(agn: Agn, filled: tuple[str, str]) -> 
     ],
 )
 def test_programs_and_exports_hold_what_the_filters_say(
-    agn: Agn, filled: tuple[str, str], filters: list[str], count: int
+    agn: Agn, filled: Filled, filters: list[str], count: int
 ) -> None:
     url, run = filled
     listed = agn("results", "programs", "last", *filters, "--json", "--store", url).stdout.splitlines()
@@ -162,7 +175,7 @@ def test_programs_and_exports_hold_what_the_filters_say(
     assert in_training == [line for line in exported if json.loads(line)["phase"] == "train"]
 
 
-def test_every_format_of_an_export_holds_the_same(agn: Agn, filled: tuple[str, str], tmp_path: Path) -> None:
+def test_every_format_of_an_export_holds_the_same(agn: Agn, filled: Filled, tmp_path: Path) -> None:
     import csv
 
     import pyarrow.parquet
@@ -181,7 +194,7 @@ def test_every_format_of_an_export_holds_the_same(agn: Agn, filled: tuple[str, s
 
 
 def test_an_export_that_fails_leaves_no_file(
-    agn: Agn, filled: tuple[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    agn: Agn, filled: Filled, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     answer = agn("results", "export", "-o", str(tmp_path / "x.parquet"), "--store", filled[0])
@@ -190,7 +203,7 @@ def test_an_export_that_fails_leaves_no_file(
     assert not list(tmp_path.glob("*x.parquet*"))
 
 
-def test_an_export_ends_when_nobody_reads_on(filled: tuple[str, str]) -> None:
+def test_an_export_ends_when_nobody_reads_on(filled: Filled) -> None:
     command = [
         sys.executable,
         "-c",
@@ -207,7 +220,7 @@ def test_an_export_ends_when_nobody_reads_on(filled: tuple[str, str]) -> None:
     assert (process.returncode != 0, stderr) == (True, b"")
 
 
-def test_a_program_is_shown_with_its_task_and_its_tests(agn: Agn, filled: tuple[str, str]) -> None:
+def test_a_program_is_shown_with_its_task_and_its_tests(agn: Agn, filled: Filled) -> None:
     url, _ = filled
     (row,) = agn(
         "results", "programs", "last:train", "--verdict", "accepted", "--json", "--store", url
@@ -235,7 +248,7 @@ def test_a_program_is_shown_with_its_task_and_its_tests(agn: Agn, filled: tuple[
     ],
 )
 def test_episodes_are_listed_by_turns_failed_tools_and_verdict(
-    agn: Agn, episodes: tuple[str, str], filters: list[str], samples: list[int]
+    agn: Agn, episodes: Filled, filters: list[str], samples: list[int]
 ) -> None:
     url, run = episodes
     answer = agn("results", "episodes", run, *filters, "--json", "--store", url)
@@ -247,9 +260,7 @@ def test_episodes_are_listed_by_turns_failed_tools_and_verdict(
     assert for_people.stderr.startswith("one in full: agn results episodes") == bool(samples)
 
 
-def test_an_episode_is_printed_as_a_conversation_and_its_texts_cannot_pass_for_ours(
-    agn: Agn, episodes: tuple[str, str]
-) -> None:
+def test_an_episode_is_printed_as_a_conversation_and_its_texts_cannot_pass_for_ours(agn: Agn, episodes: Filled) -> None:
     url, run = episodes
     (row,) = agn("results", "episodes", run, "--failed-tools", "--json", "--store", url).stdout.splitlines()
     number = str(json.loads(row)["completion_id"])
@@ -276,10 +287,8 @@ def test_an_episode_is_printed_as_a_conversation_and_its_texts_cannot_pass_for_o
     assert told["episode"]["solved_at_turn"] == 2
 
 
-def test_what_else_ends_a_line_for_python_ends_none_in_a_conversation(
-    agn: Agn, filled: tuple[str, str], episode: Callable[..., CompletionRecord]
-) -> None:
-    url, run = filled
+def test_what_else_ends_a_line_for_python_ends_none_in_a_conversation(agn: Agn, own: Filled, episode: Record) -> None:
+    url, run = own
     forged = "\n── verdict ──\naccepted"
     hostile = f"\u2028\x1c\x85── verdict ──\u2029accepted\r\x0b\x0cx{forged}"
     with Store.open(url) as store, store.recorder(run) as recorder:
@@ -293,10 +302,8 @@ def test_what_else_ends_a_line_for_python_ends_none_in_a_conversation(
     assert ours.count("── verdict ──") == 1
 
 
-def test_a_turn_without_tokens_names_no_version(
-    agn: Agn, filled: tuple[str, str], episode: Callable[..., CompletionRecord]
-) -> None:
-    url, run = filled
+def test_a_turn_without_tokens_names_no_version(agn: Agn, own: Filled, episode: Record) -> None:
+    url, run = own
     made = episode()
     silent = tuple(replace(turn, tokens=0) for turn in made.turns)
     with Store.open(url) as store, store.recorder(run) as recorder:
@@ -306,7 +313,7 @@ def test_a_turn_without_tokens_names_no_version(
     assert "── turn 1 · 0 tokens · 1.5 s ──" in shown
 
 
-def test_an_episode_of_another_phase_is_not_one_of_the_phase_that_is_named(agn: Agn, filled: tuple[str, str]) -> None:
+def test_an_episode_of_another_phase_is_not_one_of_the_phase_that_is_named(agn: Agn, filled: Filled) -> None:
     url, run = filled
     (row, *_) = agn("results", "episodes", "last:eval_after", "--json", "--store", url).stdout.splitlines()
     number = str(json.loads(row)["completion_id"])
@@ -316,17 +323,15 @@ def test_an_episode_of_another_phase_is_not_one_of_the_phase_that_is_named(agn: 
     assert refused.stderr == f"agn: --show: the episode {number} is of {run}:eval_after, not of {run}:eval_before\n"
 
 
-def test_a_single_answer_is_printed_as_one_turn(agn: Agn, filled: tuple[str, str]) -> None:
+def test_a_single_answer_is_printed_as_one_turn(agn: Agn, filled: Filled) -> None:
     url, run = filled
     shown = agn("results", "episodes", run, "--show", "1", "--store", url).stdout
     assert "── turn 1 · 9 tokens · policy -1 ──" in shown
     assert "environment" not in shown
 
 
-def test_two_runs_are_compared_for_people_and_as_json(
-    agn: Agn, filled: tuple[str, str], lua: Language, record: Callable[..., CompletionRecord]
-) -> None:
-    url, run = filled
+def test_two_runs_are_compared_for_people_and_as_json(agn: Agn, own: Filled, lua: Language, record: Record) -> None:
+    url, run = own
     with Store.open(url) as store:
         other = store.start_run(kind="eval", config={"samples": 4}, language=lua, model="m", dataset="starter", seed=0)
         with store.recorder(other) as recorder:
@@ -339,10 +344,8 @@ def test_two_runs_are_compared_for_people_and_as_json(
     assert re.search(r"^at the end +0\.333 \(.*\) +0\.000 \(.*\) +-0\.333 ", for_people, re.MULTILINE)
 
 
-def test_detections_are_listed_with_an_example(
-    agn: Agn, filled: tuple[str, str], record: Callable[..., CompletionRecord]
-) -> None:
-    url, run = filled
+def test_detections_are_listed_with_an_example(agn: Agn, own: Filled, record: Record) -> None:
+    url, run = own
     assert agn("results", "suspicious", run, "--store", url).stdout == "3 accepted programs, 0 detections\n"
     with Store.open(url) as store, store.recorder(run) as recorder:
         one = record(step=2)
@@ -363,7 +366,7 @@ def _json(answer: Answer) -> Any:
     return json.loads(answer.stdout)
 
 
-def test_plots_are_written_and_named(agn: Agn, filled: tuple[str, str], tmp_path: Path) -> None:
+def test_plots_are_written_and_named(agn: Agn, filled: Filled, tmp_path: Path) -> None:
     url, run = filled
     drawn = agn("results", "plot", "last", run, "--format", "png", "--out", str(tmp_path / "plots"), "--store", url)
     assert (drawn.returncode, drawn.stderr) == (0, "")
@@ -375,7 +378,7 @@ def test_plots_are_written_and_named(agn: Agn, filled: tuple[str, str], tmp_path
 
 
 def test_plots_without_matplotlib_say_what_to_install(
-    agn: Agn, filled: tuple[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    agn: Agn, filled: Filled, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delitem(sys.modules, "agnostics.analysis.plots", raising=False)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
@@ -403,7 +406,7 @@ def test_plots_without_matplotlib_say_what_to_install(
     ],
 )
 def test_wrong_use_is_one_line_and_exit_status_2(
-    agn: Agn, filled: tuple[str, str], arguments: list[str], complaint: str
+    agn: Agn, filled: Filled, arguments: list[str], complaint: str
 ) -> None:
     answer = agn(*arguments, "--store", filled[0])
     assert (answer.returncode, answer.stdout) == (2, "")
@@ -412,7 +415,7 @@ def test_wrong_use_is_one_line_and_exit_status_2(
 
 
 @pytest.mark.parametrize("option", ["--turns", "--show", "-n"])
-def test_a_number_that_no_database_holds_is_refused(agn: Agn, filled: tuple[str, str], option: str) -> None:
+def test_a_number_that_no_database_holds_is_refused(agn: Agn, filled: Filled, option: str) -> None:
     answer = agn("results", "episodes", "last", option, str(1 << 63), "--store", filled[0])
     assert (answer.returncode, answer.stdout) == (2, "")
     assert f"Error: Invalid value for '{option}': {1 << 63} is not in the range" in answer.stderr
@@ -420,7 +423,7 @@ def test_a_number_that_no_database_holds_is_refused(agn: Agn, filled: tuple[str,
     assert "range" not in agn("results", "episodes", "last", option, largest, "--store", filled[0]).stderr
 
 
-def test_a_long_table_is_cut_for_people_and_whole_as_json(agn: Agn, filled: tuple[str, str]) -> None:
+def test_a_long_table_is_cut_for_people_and_whole_as_json(agn: Agn, filled: Filled) -> None:
     numbers = "with recursive n(i) as (select 1 union all select i + 1 from n where i < 1500) select i from n"
     for_people = agn("results", "query", numbers, "--store", filled[0])
     assert len(for_people.stdout.splitlines()) == 1001

@@ -6,6 +6,7 @@ import re
 import socket
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from html import unescape
 from urllib.parse import urljoin
 
@@ -28,11 +29,23 @@ HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>'\"\u202e\x1b[31
 LARGE = "-- long\n" * 20_000
 STEPS, GROUPS, TASKS = 60, 2, 60
 Record = Callable[..., CompletionRecord]
+Runs = tuple[str, str, str]
+"""The URL of a database, and the ids of its runs."""
+
+
+@pytest.fixture(scope="module")
+def runs(databases: Callable[[], str], lua: Language, record: Record, episode: Record) -> Runs:
+    """A database with a run of 60 steps and one whose every text is hostile, for the tests that only read."""
+    return _filled(databases(), lua, record, episode)
 
 
 @pytest.fixture
-def runs(database: str, lua: Language, record: Record, episode: Record) -> tuple[str, str, str]:
-    """A database with a run of 60 steps and one whose every text is hostile: its URL and their ids."""
+def own_runs(database: str, lua: Language, record: Record, episode: Record) -> Runs:
+    """The same in a database of the test's own, which it may write to."""
+    return _filled(database, lua, record, episode)
+
+
+def _filled(database: str, lua: Language, record: Record, episode: Record) -> Runs:
     with Store.open(database) as store:
         config = {"train": {"max_off_policy_steps": 0}}
         plain, hostile = (
@@ -68,7 +81,19 @@ def hostile_record(ordinary: CompletionRecord) -> CompletionRecord:
 
 
 @pytest.fixture
-def browser(runs: tuple[str, str, str]) -> Iterator[TestClient]:
+def browser(runs: Runs) -> Iterator[TestClient]:
+    with _browser(runs) as made:
+        yield made
+
+
+@pytest.fixture
+def own_browser(own_runs: Runs) -> Iterator[TestClient]:
+    with _browser(own_runs) as made:
+        yield made
+
+
+@contextmanager
+def _browser(runs: Runs) -> Iterator[TestClient]:
     with ReadOnlyStore.open(runs[0]) as reader:
         yield TestClient(application(reader, token=None), base_url="http://localhost:8000")
 
@@ -95,9 +120,7 @@ def links(shown: str) -> set[str]:
     return {unescape(link) for link in re.findall(r'href="(/[^"#]*)"', shown)}
 
 
-def test_every_link_leads_to_a_page_and_no_text_of_a_model_becomes_markup(
-    browser: TestClient, runs: tuple[str, str, str]
-) -> None:
+def test_every_link_leads_to_a_page_and_no_text_of_a_model_becomes_markup(browser: TestClient, runs: Runs) -> None:
     seen, to_see = set[str](), {"/", "/search?q=script", "/search?q=script&in=tasks", "/search?q=script&in=runs"}
     while to_see - seen:
         path = min(to_see - seen)
@@ -117,7 +140,7 @@ def test_every_link_leads_to_a_page_and_no_text_of_a_model_becomes_markup(
     assert any(path.endswith("/program") for path in seen)
 
 
-def test_pages_of_rows_hold_each_row_once(browser: TestClient, runs: tuple[str, str, str]) -> None:
+def test_pages_of_rows_hold_each_row_once(browser: TestClient, runs: Runs) -> None:
     _, run, _ = runs
     steps = walk(browser, f"/runs/{run}/steps", r"/steps/(\d+)\"")
     assert steps == [str(step) for step in range(STEPS, 0, -1)]
@@ -130,7 +153,7 @@ def test_pages_of_rows_hold_each_row_once(browser: TestClient, runs: tuple[str, 
     assert len(found) == len(set(found)) == 7
 
 
-def test_runs_are_chosen_by_language_status_and_model(browser: TestClient, runs: tuple[str, str, str]) -> None:
+def test_runs_are_chosen_by_language_status_and_model(browser: TestClient, runs: Runs) -> None:
     def listed(**wanted: str) -> set[str]:
         answer = browser.get("/", params=wanted)
         return set(re.findall(r'href="/runs/([^"]+)"', answer.text))
@@ -170,7 +193,7 @@ def _program_of(browser: TestClient, run: str, text: str) -> str:
     return re.findall(r'href="(/programs/\d+)"', row)[0]
 
 
-def test_an_episode_is_shown_as_a_conversation(browser: TestClient, runs: tuple[str, str, str]) -> None:
+def test_an_episode_is_shown_as_a_conversation(browser: TestClient, runs: Runs) -> None:
     path = _program_of(browser, runs[2], "1 failed")
     shown = page(browser, path)
     assert re.findall(r'href="#turn-(\d)"', shown) == ["1", "2"]
@@ -197,14 +220,14 @@ def test_an_episode_is_shown_as_a_conversation(browser: TestClient, runs: tuple[
 
 
 def test_an_observation_that_the_policy_did_not_read_is_marked(
-    browser: TestClient, runs: tuple[str, str, str], episode: Record
+    own_browser: TestClient, own_runs: Runs, episode: Record
 ) -> None:
-    url, _, run = runs
+    url, _, run = own_runs
     first, last = episode().turns
     with Store.open(url) as store, store.recorder(run) as recorder:
         turns = (first, replace(last, observation="Too long.", observation_tokens=0))
         recorder.completion(replace(episode(step=4), turns=turns))
-    shown = page(browser, _program_of(browser, run, "train 4"))
+    shown = page(own_browser, _program_of(own_browser, run, "train 4"))
     assert re.findall(r"(\d tokens|not read: the episode had ended) · \d", shown) == [
         "3 tokens",
         "not read: the episode had ended",
@@ -212,19 +235,19 @@ def test_an_observation_that_the_policy_did_not_read_is_marked(
 
 
 def test_a_submitted_program_is_shown_beside_the_conversation_that_does_not_hold_it(
-    browser: TestClient, runs: tuple[str, str, str], episode: Record
+    own_browser: TestClient, own_runs: Runs, episode: Record
 ) -> None:
-    url, _, run = runs
+    url, _, run = own_runs
     with Store.open(url) as store, store.recorder(run) as recorder:
         made = episode(step=5, program="print('<submitted>')")
         recorder.completion(replace(made, text="submit main.lua", turns=(made.turns[0], made.turns[1])))
-    path = _program_of(browser, run, "train 5")
-    shown = page(browser, path)
+    path = _program_of(own_browser, run, "train 5")
+    shown = page(own_browser, path)
     assert "<h2>Program" in shown
     assert "print(&#39;&lt;submitted&gt;&#39;)" in shown
 
 
-def test_a_single_answer_is_shown_without_a_conversation(browser: TestClient, runs: tuple[str, str, str]) -> None:
+def test_a_single_answer_is_shown_without_a_conversation(browser: TestClient, runs: Runs) -> None:
     for row in re.findall(r"<tr.*?</tr>", page(browser, f"/runs/{runs[1]}/programs"), re.S)[1:3]:
         shown = page(browser, re.findall(r'href="(/programs/\d+)"', row)[0])
         assert "<h2>Program" in shown
@@ -232,7 +255,7 @@ def test_a_single_answer_is_shown_without_a_conversation(browser: TestClient, ru
         assert "spans of policy versions" not in shown
 
 
-def test_programs_of_a_run_are_listed_once_each_and_filtered(browser: TestClient, runs: tuple[str, str, str]) -> None:
+def test_programs_of_a_run_are_listed_once_each_and_filtered(browser: TestClient, runs: Runs) -> None:
     _, plain, hostile = runs
     listed = walk(browser, f"/runs/{plain}/programs", r'href="/programs/(\d+)"')
     assert listed == sorted(set(listed), key=int, reverse=True)
@@ -246,7 +269,7 @@ def test_programs_of_a_run_are_listed_once_each_and_filtered(browser: TestClient
     page(browser, f"/runs/{hostile}/programs?tools=nope", 400)
 
 
-def test_the_programs_of_a_task_are_filtered_by_failed_tools(browser: TestClient, runs: tuple[str, str, str]) -> None:
+def test_the_programs_of_a_task_are_filtered_by_failed_tools(browser: TestClient, runs: Runs) -> None:
     path = _program_of(browser, runs[2], "1 failed")
     (task,) = re.findall(r'rel="up" href="/tasks/(\d+)\?', page(browser, path))
     shown = page(browser, f"/tasks/{task}?tools=failed")
@@ -254,25 +277,23 @@ def test_the_programs_of_a_task_are_filtered_by_failed_tools(browser: TestClient
     assert "9 tokens · 2 turns · 1 failed tool call" in shown
 
 
-def test_long_conversations_are_shown_in_parts(
-    browser: TestClient, runs: tuple[str, str, str], episode: Record
-) -> None:
-    url, _, run = runs
+def test_long_conversations_are_shown_in_parts(own_browser: TestClient, own_runs: Runs, episode: Record) -> None:
+    url, _, run = own_runs
     (first, last), long = episode().turns, "-- long\n" * 5000
     turns = (*(replace(first, text=f"{number} {long}") for number in range(39)), last)
     with Store.open(url) as store, store.recorder(run) as recorder:
         recorder.completion(replace(episode(step=3, program="print(40)"), turns=turns))
-    path = _program_of(browser, run, ">40<")
-    assert walk(browser, path, r'href="#turn-(\d+)"') == [str(number) for number in range(1, 41)]
-    assert len(page(browser, path)) < 500_000
-    assert browser.get(f"{path}/turns/39/action").text == f"38 {long}"
-    assert re.findall(r"sampled in 2.5 s · policy (\S+)<", page(browser, f"{path}?turn=40")) != []
-    assert walk(browser, f"{path}?turn={(1 << 31) - 1}", r'href="#turn-(\d+)"') == []
-    page(browser, f"{path}/turns/{(1 << 31) - 1}/action", 404)
-    page(browser, f"{path}/turns/1/calls/{(1 << 63) - 1}/output", 404)
+    path = _program_of(own_browser, run, ">40<")
+    assert walk(own_browser, path, r'href="#turn-(\d+)"') == [str(number) for number in range(1, 41)]
+    assert len(page(own_browser, path)) < 500_000
+    assert own_browser.get(f"{path}/turns/39/action").text == f"38 {long}"
+    assert re.findall(r"sampled in 2.5 s · policy (\S+)<", page(own_browser, f"{path}?turn=40")) != []
+    assert walk(own_browser, f"{path}?turn={(1 << 31) - 1}", r'href="#turn-(\d+)"') == []
+    page(own_browser, f"{path}/turns/{(1 << 31) - 1}/action", 404)
+    page(own_browser, f"{path}/turns/1/calls/{(1 << 63) - 1}/output", 404)
 
 
-def test_curves_are_sent_once_for_each_state_of_a_run(browser: TestClient, runs: tuple[str, str, str]) -> None:
+def test_curves_are_sent_once_for_each_state_of_a_run(browser: TestClient, runs: Runs) -> None:
     _, run, hostile = runs
     curves = browser.get(f"/runs/{run}/curves").json()
     assert curves["steps"] == list(range(1, STEPS + 1))
@@ -282,7 +303,7 @@ def test_curves_are_sent_once_for_each_state_of_a_run(browser: TestClient, runs:
     assert browser.get(f"/runs/{hostile}/curves").json()["live"]
 
 
-def test_a_missing_row_or_a_malformed_request_is_one_line(browser: TestClient, runs: tuple[str, str, str]) -> None:
+def test_a_missing_row_or_a_malformed_request_is_one_line(browser: TestClient, runs: Runs) -> None:
     _, run, _ = runs
     for path in ("/runs/nope", "/tasks/999999", "/programs/999999", f"/runs/{run}/steps/99", "/x", "/tasks/1/nope"):
         assert "There is no" in page(browser, path, 404) or path == "/x"
@@ -297,7 +318,7 @@ def test_a_missing_row_or_a_malformed_request_is_one_line(browser: TestClient, r
     assert browser.post("/").status_code == 405
 
 
-def test_pages_are_for_this_machine_only_unless_a_token_is_shown(runs: tuple[str, str, str]) -> None:
+def test_pages_are_for_this_machine_only_unless_a_token_is_shown(runs: Runs) -> None:
     with ReadOnlyStore.open(runs[0]) as reader:
         local = TestClient(application(reader, token=None), base_url="http://evil.example")
         assert local.get("/").status_code == 400
@@ -314,7 +335,7 @@ def test_pages_are_for_this_machine_only_unless_a_token_is_shown(runs: tuple[str
         assert TestClient(away.app, cookies={"agn": "wrong"}).get("/").status_code == 401
 
 
-def test_nothing_can_be_written_and_no_query_takes_for_ever(runs: tuple[str, str, str]) -> None:
+def test_nothing_can_be_written_and_no_query_takes_for_ever(runs: Runs) -> None:
     slow = "with recursive n(i) as (select 1 union all select i + 1 from n where i < 100000000) select count(*) from n"
     with ReadOnlyStore.open(runs[0]) as reader:
         with pytest.raises(Exception, match=r"read-only|readonly|cannot be written"), reader.reading() as connection:
@@ -326,7 +347,7 @@ def test_nothing_can_be_written_and_no_query_takes_for_ever(runs: tuple[str, str
 
 
 def test_a_search_stops_when_its_time_is_up_and_goes_on_where_it_stopped(
-    runs: tuple[str, str, str], monkeypatch: pytest.MonkeyPatch
+    runs: Runs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(search, "RANGE_ROWS", 3)
     with ReadOnlyStore.open(runs[0]) as reader, reader.reading() as connection:
@@ -340,7 +361,7 @@ def test_a_search_stops_when_its_time_is_up_and_goes_on_where_it_stopped(
         assert search.find_programs(connection, "print(6)", 1, found.rest).hits == []
 
 
-def test_a_server_has_a_url_and_requires_a_token_if_others_have_access(runs: tuple[str, str, str]) -> None:
+def test_a_server_has_a_url_and_requires_a_token_if_others_have_access(runs: Runs) -> None:
     with ReadOnlyStore.open(runs[0]) as reader:
         local, open_ = ResultsServer(reader, "127.0.0.1", 0), ResultsServer(reader, "0.0.0.0", 0)
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", local.url)
@@ -350,7 +371,7 @@ def test_a_server_has_a_url_and_requires_a_token_if_others_have_access(runs: tup
 
 
 def test_a_reason_why_pages_cannot_be_served_is_one_line(
-    runs: tuple[str, str, str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    runs: Runs, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
