@@ -36,6 +36,7 @@ def agn(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+PARTS = ("agnostics.environments.builtin", "agnostics.math", "agnostics.traces", "agnostics_datasets.adapters")
 FILTER = ["verify", "--sandbox", "bubblewrap", "/dev/null"]
 
 
@@ -51,6 +52,18 @@ def test_help_and_the_filter_import_nothing_heavy(arguments: list[str]) -> None:
     )
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert json.loads(answer.stdout.splitlines()[-1]) == [0, []]
+
+
+def test_the_filter_imports_no_environment_and_no_data_set() -> None:
+    """They are a quarter of its start; a module of each shows that none of its package was imported."""
+    program = (
+        "import json, sys\n"
+        "from agnostics.cli import call\n"
+        f"call({FILTER!r})\n"
+        f"print(json.dumps([name for name in {PARTS!r} if name in sys.modules]))\n"
+    )
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert json.loads(answer.stdout.splitlines()[-1]) == []
 
 
 def test_an_unknown_command_names_the_nearest_one() -> None:

@@ -5,17 +5,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, ParamSpec, Protocol, TypeVar
 
 from agnostics.environments.tools.form import CallForm
-from agnostics.math import Equality
-from agnostics.sandbox.session import Session
-from agnostics.traces.runner import TracedRun
 from agnostics.types.language import Language
 from agnostics.types.rollout import Action, ToolCallRecord
 from agnostics.types.task import Frozen, Task
 from agnostics.types.verification import Verification
 from agnostics.util.settings import PositiveInt
+
+if TYPE_CHECKING:
+    from agnostics.math import Equality
+    from agnostics.sandbox.session import Session
+    from agnostics.traces.runner import TracedRun
 
 State = TypeVar("State")
 Result = TypeVar("Result")

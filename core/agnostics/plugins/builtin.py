@@ -38,7 +38,7 @@ def agn_rewards() -> list[RewardPolicy]:
 @hookimpl
 def agn_environments() -> Iterable[Environment[Any]]:
     """The single answer, and episodes of several turns; imported when an environment is looked up."""
-    from agnostics.environments import BUILTIN_ENVIRONMENTS
+    from agnostics.environments.builtin import BUILTIN_ENVIRONMENTS
     from agnostics.referee.environment import ProtocolSession
 
     return [*BUILTIN_ENVIRONMENTS, ProtocolSession()]
