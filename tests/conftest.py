@@ -282,13 +282,15 @@ def chat_server(
 ) -> Iterator[Callable[[Callable[[str], str]], ChatServer]]:
     """Starts servers that answer as a function says; what they answered is cached in a folder of the test's own.
 
-    The compiled packages of mathematics are those of all tests.
+    The compiled packages of mathematics, and what vLLM has learnt of models in a process of seven seconds, are those of
+    all tests.
     """
-    packages, own = cache_folder() / "math", tmp_path / "cache" / "agnostics"
-    for folder in (packages, own):
-        folder.mkdir(parents=True, exist_ok=True)
-    (own / "math").symlink_to(packages)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(own.parent))
+    shared, own = cache_folder().parent, tmp_path / "cache"
+    for name in ("agnostics/math", "vllm"):
+        for folder in (shared / name, (own / name).parent):
+            folder.mkdir(parents=True, exist_ok=True)
+        (own / name).symlink_to(shared / name)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(own))
     servers = list[ChatServer]()
 
     def start(reply: Callable[[str], str]) -> ChatServer:
