@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-import sqlite3
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-import preloaded
 import pytest
 import torch
 from agnostics.algorithms.grpo import GRPO
@@ -45,7 +41,6 @@ ROLLOUTS = [
     )
     for place in range(20, 40)
 ]
-AGN = [sys.executable, "-m", "agnostics"]
 
 
 @contextmanager
@@ -203,7 +198,7 @@ def test_layers_that_the_model_does_not_have_are_refused(tiny_model: Callable[..
     ids=["merged", "served by vLLM"],
 )
 def test_a_run_with_adapters_resumes_to_the_same_losses(
-    engine: tuple[str, ...], starter_model: Path, tmp_path: Path
+    engine: tuple[str, ...], starter_model: Path, home: Any
 ) -> None:
     settings = [
         *engine,
@@ -213,29 +208,18 @@ def test_a_run_with_adapters_resumes_to_the_same_losses(
     ]
     settings += ["rollout.temperature=1.0", "train.learning_rate=1e-2", "train.warmup_epochs=0", "evaluation.tasks=0"]
     settings += ["train.lora_rank=8", "train.kl_coef=0.01", "checkpoint_interval=1", "keep_checkpoints=3"]
-    sets = [part for setting in [*settings, f"output={tmp_path / 'runs'}"] for part in ("--set", setting)]
-    run = _agn(tmp_path, "--model", str(starter_model), "--steps", "3", *sets)["run"]
-    metrics = _metrics(tmp_path, run)
+    run = home.run("--model", str(starter_model), "--steps", "3", settings=settings)["run"]
+    metrics = _metrics(home, run)
     assert max(value for _, name, value in metrics if name == "kl") > 1e-6
     for step in (2, 3):
-        shutil.rmtree(tmp_path / "runs" / run / "checkpoints" / f"step-{step:06}")
-    assert _agn(tmp_path, "--resume", run, "--set", f"output={tmp_path / 'runs'}")["steps"] == 3
-    assert _metrics(tmp_path, run) == metrics
+        shutil.rmtree(home.folder / "runs" / run / "checkpoints" / f"step-{step:06}")
+    assert home.run("--resume", run, settings=[])["steps"] == 3
+    assert _metrics(home, run) == metrics
     assert max(value for _, name, value in metrics if name == "logprob_mismatch") < 1e-4
 
 
-def _agn(home: Path, *words: str) -> dict[str, Any]:
-    command = [*AGN, "run", *words, "--sandbox", "bubblewrap", "--store", f"sqlite:///{home / 'agnostics.db'}"]
-    answer = preloaded.run([*command, "--json"], capture_output=True, text=True, timeout=240)
-    assert answer.returncode == 0, answer.stderr
-    summary: dict[str, Any] = json.loads(answer.stdout)
-    return summary
-
-
-def _metrics(home: Path, run: str) -> list[Any]:
+def _metrics(home: Any, run: str) -> list[Any]:
     names = (
         "name in ('loss', 'kl', 'importance_ratio', 'logprob_mismatch', 'grad_norm', 'policy_entropy', 'reward_mean')"
     )
-    with sqlite3.connect(home / "agnostics.db") as database:
-        query = f"select step, name, value from step_metric where run_id = ? and {names} order by 1, 2"
-        return database.execute(query, (run,)).fetchall()
+    return home.query(f"select step, name, value from step_metric where run_id = ? and {names} order by 1, 2", run)
