@@ -49,21 +49,22 @@ def pytest_configure() -> None:
 
 LONG = (
     "test_run_command",
-    *("test_fork_server", "test_frameworks", "test_complexity", "test_results_cli", "test_referee", "test_processes"),
-    *("test_players", "test_packs", "test_session_command", "test_math_checker", "test_cluster", "test_sessions"),
-    *("test_results_pages", "test_languages_advise", "test_bench", "test_engine_faults", "test_verify_service"),
-    *("test_tools", "test_plugins", "test_verify_command", "test_box", "test_third_party_pack"),
-    *("test_launch", "test_ranks", "test_served_adapter", "test_environment_runs", "test_rollout_engines"),
-    *("test_player_model", "test_run_overlap", "test_advise", "test_train_policy", "test_tutorial", "test_gguf"),
-    *("test_run_algorithms", "test_bench_train", "test_data_parallel", "test_lora", "test_mixture_of_experts"),
-    *("test_memory", "test_files", "test_session_runner", "test_verify_faults", "test_traces_command"),
-    *("test_docker_images", "test_compilers", "test_verify_verdicts", "test_streams", "test_escape"),
-    *("test_results_browser", "test_trace_runs", "test_sandbox_faults", "test_trace_prediction", "test_release"),
-    *("test_eval_command", "test_trl_example", "test_trl_agreement", "test_run_rewards", "test_store_reconnects"),
+    *("test_frameworks", "test_processes", "test_math_checker", "test_fork_server", "test_referee"),
+    *("test_launch", "test_engine_faults", "test_ranks", "test_session_command", "test_served_adapter", "test_packs"),
+    *("test_environment_runs", "test_players", "test_player_model", "test_complexity", "test_rollout_engines"),
+    *("test_cluster", "test_run_overlap", "test_tutorial", "test_bench_train", "test_sessions", "test_train_policy"),
+    *("test_bench", "test_gguf", "test_third_party_pack", "test_advise", "test_memory", "test_lora", "test_files"),
+    *("test_data_parallel", "test_languages_advise", "test_run_algorithms", "test_tools"),
+    *("test_mixture_of_experts", "test_traces_command", "test_plugins", "test_box", "test_session_runner"),
+    *("test_trl_example", "test_docker_images", "test_compilers", "test_verify_service", "test_verify_faults"),
+    *("test_trl_agreement", "test_verify_verdicts", "test_streams", "test_escape", "test_results_browser"),
+    *("test_eval_command", "test_trace_runs", "test_sandbox_faults", "test_trace_prediction", "test_release"),
+    *("test_run_rewards", "test_results_cli", "test_results_pages", "test_verify_command", "test_store_reconnects"),
     *("test_store_survival", "test_wheels", "test_cli_startup", "test_model_families", "test_episode_tokens"),
 )
 """Files that take a quarter of a minute or more, in the order in which they begin: the one that makes the starter
-model, those that need no model, so that none waits for it, and the others, the longest first."""
+model, the longest of those that need no model, so that none waits for it, and then a file that computes and one that
+mostly waits in turn, the longest first, so that no processor is idle and none is wanted by three."""
 
 
 @pytest.hookimpl(wrapper=True)
