@@ -95,6 +95,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Let the unit tests start a PostgreSQL server, and others install gigabytes, only if they are asked to."""
     parser.addoption("--postgres", action="store_true", help="run the unit tests of the store on PostgreSQL, too")
     parser.addoption("--agents", action="store_true", help="install every coding agent and let it play, too")
+    parser.addoption("--slowness", type=float, default=1.0, help="what the time limits of attacks are multiplied with")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

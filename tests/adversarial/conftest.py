@@ -29,7 +29,6 @@ PROGRAMS = Path(__file__).parent / "programs"
 LANGUAGES = {".c": "c", ".lua": "lua", ".f90": "fortran"}
 CLEAN = "2"
 """The output of `is_it_clean` in a clean slot."""
-HONEST = Task(id="honest", tests=(Test(input="", output="42"),), limits=LimitOverrides(run_s=1.0))
 PROBE = Task(id="probe", tests=(Test(input="", output=CLEAN),) * 3)
 PROBES = 3
 """Honest programs of which one has to be fast: other tests, too, take processors away."""
@@ -133,7 +132,7 @@ class SlotState:
         return cls(
             harness,
             len(list((folder / "fd").iterdir())),
-            (folder / "task" / str(harness) / "children").read_text(),
+            "".join(children.read_text() for children in sorted(folder.glob("task/*/children"))),
             (folder / "mountinfo").read_text(),
             tuple(number for disk in disks for number in (disk.f_bfree, disk.f_ffree)),
         )
@@ -213,22 +212,35 @@ def slots(open_verifier: OpenVerifier, writing: dict[str, Language]) -> Iterator
 
 
 @pytest.fixture(scope="session")
-def neighbour(open_verifier: OpenVerifier, languages: dict[str, Language]) -> Iterator[Verifier]:
+def slowness(pytestconfig: pytest.Config) -> float:
+    """What time limits are multiplied with, for an emulated machine."""
+    factor: float = pytestconfig.getoption("slowness")
+    return factor
+
+
+@pytest.fixture(scope="session")
+def honest(slowness: float) -> Task:
+    """The task of the program that runs beside attacks."""
+    return Task(id="honest", tests=(Test(input="", output="42"),), limits=LimitOverrides(run_s=slowness))
+
+
+@pytest.fixture(scope="session")
+def neighbour(open_verifier: OpenVerifier, languages: dict[str, Language], honest: Task) -> Iterator[Verifier]:
     """A verifier with a slot for an honest program that runs at the same time."""
     with open_verifier(1) as verifier:
-        verifier.verify(languages["lua"], _text_of("busy_neighbour.lua"), HONEST)
+        verifier.verify(languages["lua"], _text_of("busy_neighbour.lua"), honest)
         yield verifier
 
 
 @contextmanager
-def _undisturbed(neighbour: Verifier, language: Language) -> Iterator[None]:
+def _undisturbed(neighbour: Verifier, language: Language, honest: Task) -> Iterator[None]:
     """Run an honest program repeatedly during the block, and assert that it is accepted each time."""
     finished = threading.Event()
 
     def run() -> list[Verification]:
         results: list[Verification] = []
         while not (results and finished.is_set()):
-            results.append(neighbour.verify(language, _text_of("busy_neighbour.lua"), HONEST))
+            results.append(neighbour.verify(language, _text_of("busy_neighbour.lua"), honest))
         return results
 
     with ThreadPoolExecutor(1) as executor:
@@ -260,18 +272,24 @@ def crowd(open_verifier: OpenVerifier) -> Iterator[Verifier]:
 
 
 @pytest.fixture
-def attack(slots: dict[str, AttackedSlot], neighbour: Verifier, writing: dict[str, Language]) -> Iterator[Attack]:
+def attack(
+    slots: dict[str, AttackedSlot],
+    neighbour: Verifier,
+    writing: dict[str, Language],
+    honest: Task,
+    slowness: float,
+) -> Iterator[Attack]:
     """Runs a program of the folder in its language's slot; `limits` override the defaults."""
     used: dict[str, AttackedSlot] = {}
 
     def run(program: str, output: str = "", given: str = "", tests: int = 1, **limits: float) -> Verification:
         name = LANGUAGES[Path(program).suffix]
-        limits = {"run_s": 1.0, "memory_mb": 256, **limits}
+        limits = {"memory_mb": 256, **limits, "run_s": slowness * limits.get("run_s", 1.0)}
         task = Task(
             id=program, tests=(Test(input=given, output=output),) * tests, limits=LimitOverrides.model_validate(limits)
         )
         used[name] = slots[name]
-        with _undisturbed(neighbour, writing["lua"]):
+        with _undisturbed(neighbour, writing["lua"], honest):
             return used[name].verifier.verify(writing[name], _text_of(program), task, stop_on_failure=False)
 
     yield run
