@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import time
+from typing import Any
 
 import pytest
 from agnostics.util.signals import ForcedInterrupt, InterruptHandler
@@ -121,3 +123,33 @@ def test_an_interrupt_that_takes_effect_at_once_announces_nothing() -> None:
         with pytest.raises(KeyboardInterrupt):
             _interrupt()
     assert said == []
+
+
+class Terminal(io.RawIOBase):
+    """Ctrl-C comes while the first line is written."""
+
+    def __init__(self) -> None:
+        self.lines = list[str]()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        if not self.lines:
+            _interrupt()
+        self.lines.append(bytes(data).decode())
+        return len(data)
+
+
+def test_an_interrupt_that_comes_while_a_line_is_printed_is_announced_after_it() -> None:
+    terminal = Terminal()
+    printed = io.BufferedWriter(terminal)
+
+    def print_line(text: str) -> None:
+        printed.write(text.encode())
+        printed.flush()
+
+    with InterruptHandler(print_line) as interrupts, pytest.raises(KeyboardInterrupt), interrupts.deferred():
+        print_line("step 2/4")
+    assert terminal.lines[0] == "step 2/4"
+    assert terminal.lines[1].startswith("interrupted: finishing the current step")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from typing import Any, Self
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _SECOND_AFTER_S = 1.0
 """A terminal and a launcher may both send one Ctrl-C: a signal this soon after the first is the same."""
+_ANNOUNCE_TIMEOUT_S = 5.0
 
 
 class ForcedInterrupt(KeyboardInterrupt):
@@ -20,8 +22,9 @@ class ForcedInterrupt(KeyboardInterrupt):
 class InterruptHandler:
     """While it is open, SIGINT and SIGTERM raise KeyboardInterrupt, or wait for the end of a `deferred` block.
 
-    A signal that has to wait is announced through `announce`; a second one raises ForcedInterrupt, if it can. In a
-    `held` block signals wait for the next `allowed` block: ranks have to stop at the same place, and agree there.
+    A signal that has to wait is announced through `announce`, on a thread: the signal may have come while this one was
+    printing, which cannot be done within itself. A second signal raises ForcedInterrupt, if it can. In a `held` block
+    signals wait for the next `allowed` block: ranks have to stop at the same place, and agree there.
     """
 
     def __init__(self, announce: Callable[[str], None] = lambda _: None, *, can_be_forced: bool = True) -> None:
@@ -34,6 +37,7 @@ class InterruptHandler:
         self._raised = False
         self._work = "the current step"
         self._previous: dict[int, Any] = {}
+        self._announcing: threading.Thread | None = None
 
     @contextmanager
     def deferred(self, work: str = "the current step") -> Iterator[None]:
@@ -72,6 +76,8 @@ class InterruptHandler:
     def __exit__(self, *exception: object) -> None:
         for number, handler in self._previous.items():
             signal.signal(number, handler)
+        if self._announcing:
+            self._announcing.join(_ANNOUNCE_TIMEOUT_S)
 
     def _handle(self, number: int, _: object) -> None:
         now = time.monotonic()
@@ -82,7 +88,8 @@ class InterruptHandler:
         self._first_s = now
         self.terminated = number == signal.SIGTERM
         if self._deferred:
-            self._announce(self._announcement())
+            self._announcing = threading.Thread(target=self._announce, args=[self._announcement()], daemon=True)
+            self._announcing.start()
         self._raise_if_due()
 
     def _announcement(self) -> str:
