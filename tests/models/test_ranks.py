@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
 import socket
 import sys
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import agnostics
 import preloaded
 import pytest
+from agnostics.util.distributed import ProcessGroup
+from torch.distributed import TCPStore  # type: ignore[attr-defined]
 
 pytestmark = pytest.mark.slow
 
@@ -219,6 +223,19 @@ def test_a_checkpoint_of_two_ranks_has_its_name_once_both_have_written(stage: in
     assert folder.name == "step-000002"
     files = json.loads((folder / "trainer" / "manifest.json").read_text())["files"]
     assert len([name for name in files if name.endswith("_optim_states.pt")]) == 2
+
+
+def test_the_rank_that_reports_an_error_does_so_also_once_the_rank_with_the_store_is_gone() -> None:
+    held = TCPStore("localhost", 0, is_master=True, wait_for_workers=False)
+    reached = TCPStore("localhost", held.port, is_master=False, timeout=timedelta(seconds=20))
+    main, other = (ProcessGroup(rank=rank, world_size=2, store=store) for rank, store in enumerate((held, reached)))
+    assert other.reports_error()
+    assert not main.reports_error()
+    del main, held
+    gc.collect()
+    with pytest.raises(RuntimeError):
+        reached.get("agnostics/reporter")
+    assert other.reports_error()
 
 
 def _completions(home: Any, run: str) -> list[Any]:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
+from threading import Event
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agnostics.types.errors import AgnosticsError
@@ -61,6 +62,8 @@ class ProcessGroup:
     """A gloo process group of all ranks, for everything but the model's tensors."""
     store: Any = None
     """The key-value store of the rendezvous."""
+    is_reporter: Event = field(default_factory=Event, compare=False)
+    """Set once this rank is the one that reports an error."""
 
     @property
     def is_main(self) -> bool:
@@ -148,12 +151,12 @@ class ProcessGroup:
 
     def reports_error(self) -> bool:
         """Whether this rank reports an error: the first rank to call this does."""
-        if self.world_size == 1:
+        if self.world_size == 1 or self.is_reporter.is_set():
             return True
         with suppress(RuntimeError):  # the rank that held the store is gone
-            reporter = self.store.compare_set("agnostics/reporter", "", str(self.rank))
-            return bool(reporter == str(self.rank).encode())
-        return False
+            if self.store.compare_set("agnostics/reporter", "", str(self.rank)) == str(self.rank).encode():
+                self.is_reporter.set()
+        return self.is_reporter.is_set()
 
 
 SINGLE_PROCESS = ProcessGroup()
