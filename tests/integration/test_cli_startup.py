@@ -40,30 +40,29 @@ PARTS = ("agnostics.environments.builtin", "agnostics.math", "agnostics.traces",
 FILTER = ["verify", "--sandbox", "bubblewrap", "/dev/null"]
 
 
-@pytest.mark.parametrize(
-    "arguments", [["--help"], ["run", "--help"], ["verify", "--help"], ["results", "--help"], FILTER]
-)
-def test_help_and_the_filter_import_nothing_heavy(arguments: list[str]) -> None:
+def imported(names: tuple[str, ...], arguments: list[str]) -> tuple[int, list[str]]:
+    """The exit status of a command, and those of the modules that it has imported."""
     program = (
         "import json, sys\n"
         "from agnostics.cli import call\n"
         f"status = call({arguments!r})\n"
-        f"print(json.dumps([status, [name for name in {HEAVY!r} if name in sys.modules]]))\n"
+        f"print(json.dumps([status, [name for name in {names!r} if name in sys.modules]]))\n"
     )
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
-    assert json.loads(answer.stdout.splitlines()[-1]) == [0, []]
+    status, found = json.loads(answer.stdout.splitlines()[-1])
+    return status, found
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["run", "--help"], ["verify", "--help"], ["results", "--help"], FILTER]
+)
+def test_help_and_the_filter_import_nothing_heavy(arguments: list[str]) -> None:
+    assert imported(HEAVY, arguments) == (0, [])
 
 
 def test_the_filter_imports_no_environment_and_no_data_set() -> None:
     """They are a quarter of its start; a module of each shows that none of its package was imported."""
-    program = (
-        "import json, sys\n"
-        "from agnostics.cli import call\n"
-        f"call({FILTER!r})\n"
-        f"print(json.dumps([name for name in {PARTS!r} if name in sys.modules]))\n"
-    )
-    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
-    assert json.loads(answer.stdout.splitlines()[-1]) == []
+    assert imported(PARTS, FILTER) == (0, [])
 
 
 def test_an_unknown_command_names_the_nearest_one() -> None:
